@@ -1,0 +1,1 @@
+"""The gateway: the question-answering pipeline behind OpenAI and OPEA endpoints."""

@@ -1,0 +1,1 @@
+"""Payloads, enums, errors and headers that Steelyard's services exchange; no I/O."""

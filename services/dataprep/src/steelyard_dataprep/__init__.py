@@ -1,0 +1,1 @@
+"""The ingestion service: parse, chunk, embed, publish."""

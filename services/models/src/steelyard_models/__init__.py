@@ -1,0 +1,1 @@
+"""Verified model files and the in-process models of the embedded default."""

@@ -1,0 +1,1 @@
+"""Settings, app factory, problems, logging, health and HTTP client that every Steelyard service is built on."""

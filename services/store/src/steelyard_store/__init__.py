@@ -1,0 +1,1 @@
+"""The chunk store port and its embedded implementation."""
