@@ -1,0 +1,109 @@
+"""What the gateway says about an answer: citations, budget, support, and the stored ledger."""
+
+from typing import Any
+
+from pydantic import Field
+
+from .base import NonNegativeInt, PositiveInt, Response
+from .documents import CandidateMetadata
+from .enums import CitationMode, Outcome, ScoreKind, Strategy
+from .ledger import Degradation, LedgerEntry, LedgerTotals
+
+
+class Citation(Response):
+    """One piece of evidence behind a part of the answer, in a form that can be proven.
+
+    `sha256` is of the UTF-8 bytes of the chunk text that was in the prompt; `char_start` and `char_end` are the chunk's
+    span in the stored document, `quote_start` and `quote_end` the supporting part's span in that same document;
+    `answer_start` and `answer_end` the sentence's span in the answer.
+    """
+
+    marker: PositiveInt
+    chunk_id: str
+    document_id: str | None
+    revision: str | None
+    source: str
+    title: str = ""
+    section: str = ""
+    page: PositiveInt | None = None
+    char_start: NonNegativeInt
+    char_end: NonNegativeInt
+    sha256: str
+    quote: str
+    quote_start: NonNegativeInt
+    quote_end: NonNegativeInt
+    answer_start: NonNegativeInt
+    answer_end: NonNegativeInt
+    support: float
+
+
+class UnsupportedSpan(Response):
+    """A sentence of the answer that nothing that was sent supports, with the facts that were not found."""
+
+    answer_start: NonNegativeInt
+    answer_end: NonNegativeInt
+    text: str
+    missing: list[str]
+
+
+class Budget(Response):
+    """Tokens of the served model's window: `window == system + history + question + evidence + reserved + unused`."""
+
+    window: NonNegativeInt
+    system: NonNegativeInt
+    history: NonNegativeInt
+    question: NonNegativeInt
+    evidence: NonNegativeInt
+    reserved: NonNegativeInt
+    unused: NonNegativeInt
+    tokenizer: str
+
+
+class Answered(Response):
+    """The `steelyard` extension of an answer, in the body or in a stream's last chunk."""
+
+    outcome: Outcome
+    degraded: list[Degradation] = Field(default_factory=list)
+    ledger_id: str | None
+    totals: LedgerTotals
+    citations: list[Citation] = Field(default_factory=list)
+    unsupported: list[UnsupportedSpan] = Field(default_factory=list)
+    invented_markers: NonNegativeInt = 0
+    extractive: bool = False
+    abstained: str | None = Field(default=None, description="Why the no-evidence answer was given, None if it was not.")
+    citation_mode: CitationMode
+    budget: Budget | None = None
+    policy_hash: str
+    request_id: str
+
+
+class Evidence(Response):
+    """A candidate with its text as it was retrieved (absent when the privacy switch keeps texts out)."""
+
+    chunk_id: str
+    text: str | None
+    metadata: CandidateMetadata | None = None
+
+
+class Ledger(Response):
+    """The evidence ledger of one real request, as it is stored and shown."""
+
+    ledger_id: str
+    request_id: str
+    created_at: str
+    question: str | None
+    answer: str | None
+    original_answer: str | None = Field(default=None, description="The model's answer when it was replaced.")
+    outcome: Outcome
+    degraded: list[Degradation] = Field(default_factory=list)
+    strategy: Strategy
+    score_kind: ScoreKind
+    policy_hash: str
+    entries: list[LedgerEntry]
+    totals: LedgerTotals
+    evidence: list[Evidence]
+    citations: list[Citation] = Field(default_factory=list)
+    unsupported: list[UnsupportedSpan] = Field(default_factory=list)
+    budget: Budget | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    timings_ms: dict[str, float] = Field(default_factory=dict)

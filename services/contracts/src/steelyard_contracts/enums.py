@@ -1,0 +1,114 @@
+"""The closed vocabularies that appear on the wire. A value that is not listed here is refused, never guessed."""
+
+from enum import StrEnum
+
+
+class Strategy(StrEnum):
+    """How scored candidates are turned into the set that is sent to the model."""
+
+    SLICE = "slice"
+    THRESHOLD = "threshold"
+    SLICE_THRESHOLD = "slice_threshold"
+    KNEE_THRESHOLD = "knee_threshold"
+    ADAPTIVE = "adaptive"
+
+
+class ScoreKind(StrEnum):
+    """What a score measures. Scores of two kinds are never compared or put in one order."""
+
+    COSINE = "cosine"
+    BM25 = "bm25"
+    RRF = "rrf"
+    RERANK = "rerank"
+
+
+class Outcome(StrEnum):
+    """The three answers that are never mixed up; an error is a problem document, not an outcome."""
+
+    OK = "ok"
+    EMPTY = "empty"
+    DEGRADED = "degraded"
+
+
+class Fate(StrEnum):
+    """Whether a candidate reached the model."""
+
+    SENT = "sent"
+    DROPPED = "dropped"
+
+
+class Reason(StrEnum):
+    """Why a candidate was sent or dropped."""
+
+    SELECTED = "selected"
+    KEPT_FLOOR = "kept_floor"
+    BELOW_COSINE_FLOOR = "below_cosine_floor"
+    BELOW_THRESHOLD = "below_threshold"
+    OVER_TOP_N = "over_top_n"
+    AFTER_KNEE = "after_knee"
+    VALUE_BELOW_THRESHOLD = "value_below_threshold"
+    DUPLICATE = "duplicate"
+    BLANK_TEXT = "blank_text"
+    OVER_CONTEXT_BUDGET = "over_context_budget"
+    NOT_SCORED = "not_scored"
+
+
+class SearchType(StrEnum):
+    """How the retriever finds candidates."""
+
+    SIMILARITY = "similarity"
+    SIMILARITY_SCORE_THRESHOLD = "similarity_score_threshold"
+    SIMILARITY_DISTANCE_THRESHOLD = "similarity_distance_threshold"
+    MMR = "mmr"
+    HYBRID = "hybrid"
+    HIERARCHICAL = "hierarchical"
+
+
+class Stage(StrEnum):
+    """The part of the stack that an error, a degradation or a timing belongs to."""
+
+    GATEWAY = "gateway"
+    EMBEDDING = "embedding"
+    RETRIEVER = "retriever"
+    RERANKER = "reranker"
+    LLM = "llm"
+    DATAPREP = "dataprep"
+    STORE = "store"
+
+
+class PairPolicy(StrEnum):
+    """What happens to a candidate whose pair is longer than the reranker can read."""
+
+    TRUNCATE = "truncate"
+    WINDOWS = "windows"
+    ERROR = "error"
+
+
+class CitationMode(StrEnum):
+    """Who places the citations: the model by markers, or the gateway by aligning sentences to evidence."""
+
+    INLINE = "inline"
+    ATTRIBUTED = "attributed"
+
+
+class GroundednessPolicy(StrEnum):
+    """What happens to an answer whose key facts nothing that was sent supports."""
+
+    FLAG = "flag"
+    ABSTAIN = "abstain"
+
+
+class FileStatus(StrEnum):
+    """What became of one ingested file."""
+
+    PUBLISHED = "published"
+    REPLACED = "replaced"
+    UNCHANGED = "unchanged"
+    REJECTED = "rejected"
+
+
+class JobState(StrEnum):
+    """Where an ingestion job stands."""
+
+    RUNNING = "running"
+    DONE = "done"

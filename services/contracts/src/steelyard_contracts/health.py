@@ -1,0 +1,52 @@
+"""What every service says about itself."""
+
+from typing import Any
+
+from pydantic import Field
+
+from .base import Response
+
+
+class Dependency(Response):
+    """A thing that a service needs, as it was when it was last looked at; `cause` says why it is not ready."""
+
+    name: str
+    ready: bool
+    cause: str | None = None
+
+
+class Readiness(Response):
+    """Whether a service can do its work now."""
+
+    service: str
+    ready: bool
+    dependencies: list[Dependency]
+
+
+class HealthCheck(Response):
+    """OPEA's health reply."""
+
+    service_title: str = Field(serialization_alias="Service Title")
+    service_description: str = Field(serialization_alias="Service Description")
+    service_version: str = Field(serialization_alias="Service Version")
+
+
+class Info(Response):
+    """What a service is and what it will accept."""
+
+    service: str
+    version: str
+    policy_hash: str
+    limits: dict[str, int | float | None] = Field(default_factory=dict)
+    models: dict[str, Any] = Field(default_factory=dict)
+
+
+class Statistics(Response):
+    """Bounded counters of one endpoint since start: requests, errors by code, and time percentiles in milliseconds."""
+
+    endpoint: str
+    requests: int
+    errors: dict[str, int]
+    p50_ms: float | None
+    p90_ms: float | None
+    p99_ms: float | None

@@ -1,0 +1,81 @@
+"""The evidence ledger: one entry for every candidate that was retrieved, with every number that decided its fate."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from .base import NonNegativeInt, Number, PositiveInt, Response
+from .enums import Fate, PairPolicy, Reason, ScoreKind, Stage
+
+
+class Degradation(Response):
+    """What was left out of a reply that is still worth having: where, why, and the cause in words."""
+
+    stage: Stage
+    reason: str
+    detail: str
+
+
+class PairReport(Response):
+    """How much of one query-candidate pair the reranker could read.
+
+    Token counts are the reranker's own, special tokens included. `kept_spans` are half-open code-point spans of the
+    candidate's text that were read.
+    """
+
+    tokens_total: NonNegativeInt
+    tokens_kept: NonNegativeInt
+    truncated: bool
+    policy: PairPolicy
+    kept_spans: list[tuple[NonNegativeInt, NonNegativeInt]]
+    query_tokens: NonNegativeInt
+
+
+class ValueTerms(Response):
+    """Every term of the adaptive strategy's formula for one candidate (docs/reference/selection.md)."""
+
+    relevance: Number
+    novelty: Number
+    novelty_weight: Number
+    utility: Number
+    token_count: NonNegativeInt
+    token_cost: Number
+    confusion_cost: Number
+    cost: Number
+    value: Number
+
+
+class LedgerEntry(Response):
+    """One candidate's account. `retrieval_rank` and `rank` count from 1; `rank` is None when it was dropped."""
+
+    chunk_id: str
+    document_id: str | None = None
+    retrieval_rank: PositiveInt
+    scores: dict[ScoreKind, Number] = Field(default_factory=dict)
+    pair: PairReport | None = None
+    value: ValueTerms | None = None
+    fate: Fate
+    reason: Reason
+    rank: PositiveInt | None = None
+
+
+class LedgerTotals(Response):
+    """The invariant in numbers: `retrieved == sent + sum(dropped.values())`."""
+
+    retrieved: NonNegativeInt
+    sent: NonNegativeInt
+    dropped: dict[Reason, NonNegativeInt]
+
+
+def totals(entries: Sequence[LedgerEntry]) -> LedgerTotals:
+    """Count a ledger; raises ValueError when a chunk is accounted for twice or a fate contradicts its rank."""
+    ids = [entry.chunk_id for entry in entries]
+    if len(set(ids)) != len(ids):
+        raise ValueError("a chunk is accounted for twice in one ledger")
+    for entry in entries:
+        if (entry.fate is Fate.SENT) != (entry.rank is not None):
+            raise ValueError(f"chunk {entry.chunk_id!r} is {entry.fate} with rank {entry.rank}")
+    dropped = Counter(entry.reason for entry in entries if entry.fate is Fate.DROPPED)
+    sent = sum(1 for entry in entries if entry.fate is Fate.SENT)
+    return LedgerTotals(retrieved=len(entries), sent=sent, dropped=dict(dropped))

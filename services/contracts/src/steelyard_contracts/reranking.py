@@ -1,0 +1,135 @@
+"""What the reranker takes and answers: OPEA's reranking, and the Cohere/Jina dialect."""
+
+from typing import Any, Literal, Self
+
+from pydantic import AliasChoices, Field, model_validator
+
+from .base import NonNegativeInt, PositiveInt, Probability, Request, Response
+from .documents import CandidateMetadata, TextDoc, check_alignment
+from .enums import Outcome, ScoreKind, Strategy
+from .ledger import Degradation, LedgerEntry, PairReport
+from .vectors import Vector
+
+
+class RerankingRequest(Request):
+    """A superset of OPEA's `SearchedMultimodalDoc`, `SearchedDoc` and `RerankingRequest`.
+
+    Strategy `adaptive` needs the query vector in `embedding` and one vector per candidate, in `chunk_embeddings` by
+    chunk id or in the candidate's metadata. The fields from `outcome` to `policy_hash` are what the retriever's reply
+    carries, so that it can be posted here unchanged.
+    """
+
+    initial_query: str = Field(validation_alias=AliasChoices("initial_query", "input"))
+    retrieved_docs: list[TextDoc]
+    metadata: list[CandidateMetadata] | None = None
+    top_n: PositiveInt | None = None
+    embedding: Vector | None = None
+    chunk_embeddings: dict[str, Vector] | None = None
+    reranking_strategy: Strategy | None = None
+    reranking_threshold: Probability | None = None
+    id: str | None = None
+    outcome: Outcome = Outcome.OK
+    degraded: Degradation | None = None
+    score_kind: ScoreKind | None = None
+    policy_hash: str = ""
+    request_type: Literal["reranking"] = "reranking"
+    downstream_black_list: list[Any] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_opea_shapes(cls, value: Any) -> Any:
+        """Take OPEA's bare strings, and hoist its per-document metadata into the parallel list."""
+        if not isinstance(value, dict) or not isinstance(value.get("retrieved_docs"), list):
+            return value
+        docs: list[Any] = []
+        hoisted: list[Any] = []
+        for doc in value["retrieved_docs"]:
+            if isinstance(doc, str):
+                docs.append({"text": doc})
+            elif isinstance(doc, dict) and "metadata" in doc:
+                docs.append({key: item for key, item in doc.items() if key != "metadata"})
+                hoisted.append(doc["metadata"])
+            else:
+                docs.append(doc)
+        present = [entry for entry in hoisted if entry is not None]
+        if present and value.get("metadata") is not None:
+            raise ValueError("metadata is given both as a list and inside retrieved_docs")
+        merged = {**value, "retrieved_docs": docs}
+        return {**merged, "metadata": hoisted} if present else merged
+
+    @model_validator(mode="after")
+    def _is_aligned(self) -> Self:
+        if self.metadata is not None:
+            check_alignment(self.retrieved_docs, self.metadata)
+        else:
+            ids = [doc.id for doc in self.retrieved_docs if doc.id is not None]
+            if len(set(ids)) != len(ids):
+                raise ValueError("retrieved_docs repeat an id")
+        return self
+
+
+class RerankedDoc(Response):
+    """A document that was kept. `score` is of the reply's `score_kind`; None when that kind has none for it."""
+
+    id: str
+    text: str
+    score: float | None = None
+    rank: PositiveInt
+
+
+class RerankingResponse(Response):
+    """Selection and ledger. `reranked_docs` are in rank order; every candidate has one ledger entry."""
+
+    id: str | None = None
+    outcome: Outcome
+    degraded: Degradation | None = None
+    policy_hash: str
+    strategy: Strategy
+    score_kind: ScoreKind
+    initial_query: str
+    reranked_docs: list[RerankedDoc]
+    ledger: list[LedgerEntry]
+
+
+class RerankDocument(Request):
+    """A document of the Cohere/Jina dialect."""
+
+    text: str
+
+
+class RerankRequest(Request):
+    """The Cohere v2 / Jina request."""
+
+    query: str
+    documents: list[str | RerankDocument]
+    model: str | None = None
+    top_n: PositiveInt | None = None
+    return_documents: bool = False
+    max_tokens_per_doc: PositiveInt | None = None
+    priority: NonNegativeInt | None = None
+
+
+class RerankResult(Response):
+    """One scored document; `pair` is Steelyard's survival report."""
+
+    index: NonNegativeInt
+    relevance_score: float
+    document: RerankDocument | None = None
+    pair: PairReport | None = None
+
+
+class RerankMeta(Response):
+    """Cohere's billing block; nothing is billed here."""
+
+    api_version: dict[str, str] = Field(default_factory=lambda: {"version": "2"})
+    billed_units: dict[str, int] = Field(default_factory=lambda: {"search_units": 0})
+
+
+class RerankResponse(Response):
+    """The Cohere v2 / Jina reply with Steelyard's policy hash."""
+
+    id: str
+    model: str
+    results: list[RerankResult]
+    meta: RerankMeta = Field(default_factory=RerankMeta)
+    policy_hash: str = ""
