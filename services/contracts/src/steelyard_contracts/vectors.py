@@ -108,7 +108,7 @@ class Vector:
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {
             "title": "Vector",
-            "description": "A float32 vector: a list of numbers or base64 of its little-endian bytes, alone or with `dim`.",
+            "description": "A float32 vector: a list of numbers, or base64 of its little-endian bytes.",
             "anyOf": [
                 {"type": "array", "items": {"type": "number"}},
                 {"type": "string", "contentEncoding": "base64"},

@@ -1,0 +1,157 @@
+"""The app factory: what every service has in common, so that a service only adds its own routes."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import JSONResponse, Response
+
+from steelyard_contracts.enums import Stage
+from steelyard_contracts.errors import ErrorCode
+from steelyard_contracts.health import HealthCheck, Info, Statistics
+
+from . import middleware, problems
+from .body import StrictRoute
+from .health import Health, Probe
+from .metrics import Metrics
+from .settings.groups import ProcessSettings
+
+VERSION = "0.1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What a service tells the app factory about itself.
+
+    `errors` maps its domain exceptions to error codes; `policy` are the settings whose hash is in every reply;
+    `openai_paths` are the routes whose errors are OpenAI's error objects; `max_body_mb` replaces the common limit.
+    """
+
+    stage: Stage
+    title: str
+    description: str
+    policy: Mapping[str, Any]
+    errors: Mapping[type[Exception], ErrorCode] = field(default_factory=dict)
+    limits: Mapping[str, int | float | None] = field(default_factory=dict)
+    models: Mapping[str, Any] = field(default_factory=dict)
+    openai_paths: frozenset[str] = frozenset()
+    max_body_mb: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What a service's lifespan gives back: its resources for the routes, and the probes of what it depends on."""
+
+    resources: Any
+    probes: Mapping[str, Probe] = field(default_factory=dict)
+
+
+Lifespan = Callable[[Metrics], AbstractAsyncContextManager[Running]]
+"""Opens a service's resources and closes them at the end; gets the service's metrics to add its own counters."""
+
+
+def create_app(
+    service: Service, settings: ProcessSettings, policy_hash: str, lifespan: Lifespan, routers: Sequence[APIRouter]
+) -> FastAPI:
+    """Build the FastAPI app of one service."""
+    metrics = Metrics(service.stage)
+
+    @asynccontextmanager
+    async def run(app: FastAPI) -> AsyncIterator[None]:
+        async with lifespan(metrics) as running:
+            health = Health(service.stage, running.probes)
+            app.state.resources = running.resources
+            app.state.health = health
+            await health.start()
+            try:
+                yield
+            finally:
+                await health.stop()
+
+    app = FastAPI(
+        title=service.title,
+        description=service.description,
+        version=VERSION,
+        lifespan=run,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.router.route_class = StrictRoute
+    problems.install(app, service.stage, service.errors, service.openai_paths)
+    middleware.install(
+        app,
+        stage=service.stage,
+        metrics=metrics,
+        limits=middleware.Limits(
+            body_bytes=(service.max_body_mb or settings.steelyard_max_body_mb) * 2**20,
+            concurrency=settings.steelyard_max_concurrency,
+            timeout_s=settings.steelyard_request_timeout_s,
+        ),
+        policy_hash=policy_hash,
+        token=service_token(settings),
+        openai_paths=service.openai_paths,
+    )
+    for router in routers:
+        app.include_router(router)
+    app.include_router(_operations(service, policy_hash, metrics))
+    return app
+
+
+def service_token(settings: ProcessSettings) -> str | None:
+    """The token that services show each other, or None. Raises ValueError when its file is empty or a placeholder."""
+    if settings.steelyard_service_token_file is None:
+        return None
+    token = Path(settings.steelyard_service_token_file).read_text(encoding="utf-8").strip()
+    if len(token) < 16 or token.lower() == "changeme":
+        raise ValueError(f"STEELYARD_SERVICE_TOKEN_FILE={settings.steelyard_service_token_file!r} holds no real token")
+    return token
+
+
+def _operations(service: Service, policy_hash: str, metrics: Metrics) -> APIRouter:
+    router = APIRouter(tags=["operations"])
+
+    @router.get("/live")
+    async def live() -> dict[str, str]:
+        """Answer as long as the process can."""
+        return {"status": "live"}
+
+    @router.get("/ready")
+    async def ready(request: Request) -> Response:
+        """Say whether every dependency is usable, with the cause for each that is not; 503 when one is not."""
+        readiness = request.app.state.health.readiness()
+        return JSONResponse(readiness.model_dump(mode="json"), status_code=200 if readiness.ready else 503)
+
+    @router.get("/v1/health_check")
+    async def health_check(request: Request) -> Response:
+        """OPEA's health reply; its status follows readiness, so that it does not claim more than is so."""
+        reply = HealthCheck(
+            service_title=service.title, service_description=service.description, service_version=VERSION
+        )
+        status = 200 if request.app.state.health.readiness().ready else 503
+        return JSONResponse(reply.model_dump(mode="json", by_alias=True), status_code=status)
+
+    @router.get("/info")
+    async def info() -> Info:
+        """Limits, models and policy hash."""
+        return Info(
+            service=service.stage,
+            version=VERSION,
+            policy_hash=policy_hash,
+            limits=dict(service.limits),
+            models=dict(service.models),
+        )
+
+    @router.get("/metrics")
+    async def prometheus() -> Response:
+        """Metrics in Prometheus's text format."""
+        return Response(metrics.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @router.get("/v1/statistics")
+    async def statistics() -> list[Statistics]:
+        """Requests, errors and recent time percentiles per endpoint."""
+        return metrics.statistics()
+
+    return router

@@ -1,0 +1,50 @@
+"""What belongs to the request being served: its id, its deadline, and the time that its stages took."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from steelyard_contracts.errors import ErrorCode, SteelyardError
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """One request. `deadline` is on the event loop's clock (`asyncio.get_running_loop().time()`), in seconds."""
+
+    request_id: str
+    deadline: float
+    traceparent: str | None = None
+    timings_ms: dict[str, float] = field(default_factory=dict)
+
+    def remaining_s(self) -> float:
+        """Seconds until the deadline; raises `deadline_exceeded` when none are left."""
+        remaining = self.deadline - asyncio.get_running_loop().time()
+        if remaining <= 0:
+            raise SteelyardError(ErrorCode.DEADLINE_EXCEEDED, "the request's deadline has passed")
+        return remaining
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the time spent inside to the request's `Server-Timing` under `stage`."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = (time.perf_counter() - started) * 1000
+            self.timings_ms[stage] = self.timings_ms.get(stage, 0.0) + spent
+
+
+_current: ContextVar[RequestContext] = ContextVar("steelyard_request")
+
+
+def current() -> RequestContext:
+    """The request being served; raises LookupError outside of one."""
+    return _current.get()
+
+
+def bind(context: RequestContext) -> None:
+    """Make `context` the current one of this task and of the tasks that it starts."""
+    _current.set(context)

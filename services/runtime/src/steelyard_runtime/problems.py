@@ -1,0 +1,128 @@
+"""Errors as RFC 9457 problem documents: the one place where an exception becomes an HTTP reply."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from steelyard_contracts import headers
+from steelyard_contracts.enums import Stage
+from steelyard_contracts.errors import ErrorCode, FieldFault, Problem, SteelyardError
+
+from . import context, logs
+
+ErrorCodes = Mapping[type[Exception], ErrorCode]
+"""Which error each of a service's domain exceptions is; a subclass follows its nearest listed parent."""
+
+_MEDIA_TYPE = "application/problem+json"
+_HTTP_CODES = {
+    400: ErrorCode.INVALID_REQUEST,
+    404: ErrorCode.NOT_FOUND,
+    405: ErrorCode.METHOD_NOT_ALLOWED,
+    413: ErrorCode.BODY_TOO_LARGE,
+}
+
+
+def translate(error: Exception, codes: ErrorCodes) -> SteelyardError:
+    """The SteelyardError for any exception; one that nobody listed is `internal` and says nothing about its cause."""
+    if isinstance(error, SteelyardError):
+        return error
+    for kind in type(error).__mro__:
+        if kind in codes:
+            return SteelyardError(codes[kind], str(error))
+    return SteelyardError(ErrorCode.INTERNAL, "an unexpected error occurred; the log has it under this request id")
+
+
+def from_validation(errors: Any) -> SteelyardError:
+    """The error for a request that does not validate: which fields and why, never what was sent."""
+    listed = list(errors)
+    if any(error["type"] == "json_invalid" for error in listed):
+        return SteelyardError(ErrorCode.MALFORMED_JSON, "the body is not valid JSON")
+    faults = [
+        FieldFault(
+            field=".".join(str(part) for part in error["loc"] if part != "body") or "body",
+            message=str(error["msg"]).removeprefix("Value error, "),
+        )
+        for error in listed
+    ]
+    detail = "; ".join(f"{fault.field}: {fault.message}" for fault in faults[:5])
+    return SteelyardError(ErrorCode.INVALID_REQUEST, detail, errors=faults[:50])
+
+
+def from_http(error: HTTPException) -> SteelyardError:
+    """The error for what the framework itself refuses."""
+    return SteelyardError(_HTTP_CODES.get(error.status_code, ErrorCode.INTERNAL), str(error.detail))
+
+
+def reply(error: SteelyardError, stage: Stage, *, openai: bool = False) -> Response:
+    """The error's HTTP reply: a problem document, or OpenAI's error object on OpenAI's routes.
+
+    `stage` is used when the error does not know its own.
+    """
+    request_id = context.current().request_id
+    problem = Problem(
+        type=f"urn:steelyard:problem:{error.code}",
+        title=error.code.replace("_", " "),
+        status=error.status,
+        detail=error.detail,
+        code=error.code,
+        stage=error.stage or stage,
+        request_id=request_id,
+        errors=error.errors,
+    )
+    body = openai_error(error, stage) if openai else problem.model_dump(mode="json")
+    media_type = "application/json" if openai else _MEDIA_TYPE
+    response = Response(orjson.dumps(body), status_code=error.status, media_type=media_type)
+    if error.retry_after_s is not None:
+        response.headers[headers.RETRY_AFTER] = str(error.retry_after_s)
+    return response
+
+
+def openai_error(error: SteelyardError, stage: Stage) -> dict[str, Any]:
+    """OpenAI's error object; `code` and `stage` are Steelyard's, so that a client can dispatch on them."""
+    return {
+        "error": {
+            "message": error.detail,
+            "type": "invalid_request_error" if error.status < 500 else "server_error",
+            "param": error.errors[0].field if error.errors else None,
+            "code": str(error.code),
+            "stage": str(error.stage or stage),
+            "request_id": context.current().request_id,
+        }
+    }
+
+
+def log(error: SteelyardError, stage: Stage) -> None:
+    """Log an error once, at the level that its status deserves; details that could hold a text stay out."""
+    logger = logs.get()
+    write = logger.error if error.status >= 500 else logger.info
+    write("request_failed", code=str(error.code), status=error.status, stage=str(error.stage or stage))
+
+
+def install(app: FastAPI, stage: Stage, codes: ErrorCodes, openai_paths: frozenset[str] = frozenset()) -> None:
+    """Register the handlers of every exception that a route may raise."""
+
+    def answer(request: Request, error: SteelyardError) -> Response:
+        log(error, stage)
+        return reply(error, stage, openai=request.url.path in openai_paths)
+
+    async def on_error(request: Request, error: Exception) -> Response:
+        return answer(request, translate(error, codes))
+
+    async def on_validation(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return answer(request, from_validation(error.errors()))
+
+    async def on_http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return answer(request, from_http(error))
+
+    app.add_exception_handler(SteelyardError, on_error)
+    for kind in codes:
+        app.add_exception_handler(kind, on_error)
+    app.add_exception_handler(RequestValidationError, on_validation)
+    app.add_exception_handler(HTTPException, on_http)

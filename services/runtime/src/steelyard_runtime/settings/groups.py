@@ -1,0 +1,115 @@
+"""Groups of settings that more than one service reads, each declared once."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from steelyard_contracts.enums import Strategy
+
+from .base import Settings
+from .types import FloatSetting, IntSetting, NamesSetting, OptionalFloatSetting, OptionalTextSetting
+
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class ProcessSettings(Settings):
+    """What every service process reads."""
+
+    steelyard_bind_host: str = Field(
+        default="127.0.0.1", description="Address that the services listen on; beyond loopback needs a service token."
+    )
+    steelyard_log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least severe log level that is written."
+    )
+    steelyard_request_timeout_s: Annotated[FloatSetting, Field(gt=0, le=3600)] = Field(
+        default=120.0, description="Total time for a request that brings no X-Deadline-Ms."
+    )
+    steelyard_max_body_mb: Annotated[IntSetting, Field(ge=1, le=1024)] = Field(
+        default=16, description="Largest request body in MiB, except for uploads to dataprep."
+    )
+    steelyard_max_concurrency: Annotated[IntSetting, Field(ge=1, le=10_000)] = Field(
+        default=64, description="Requests that a service works on at once; more are answered 503 with Retry-After."
+    )
+    steelyard_service_token_file: OptionalTextSetting = Field(
+        default=None, description="File with the token that the services show each other; empty = none, loopback only."
+    )
+
+    @model_validator(mode="after")
+    def _beyond_loopback_needs_a_token(self) -> Self:
+        if self.steelyard_bind_host not in _LOOPBACK and self.steelyard_service_token_file is None:
+            raise ValueError(
+                f"STEELYARD_BIND_HOST={self.steelyard_bind_host!r} is beyond loopback, which needs"
+                " STEELYARD_SERVICE_TOKEN_FILE"
+            )
+        return self
+
+
+class ScopeSettings(Settings):
+    """The permission scopes that exist."""
+
+    steelyard_scopes: Annotated[NamesSetting, Field(min_length=1)] = Field(
+        default=("public",),
+        description="Scopes that exist, comma separated; the first is the default of calls that name none.",
+    )
+
+
+class StoreSettings(Settings):
+    """Where chunks are stored."""
+
+    store: Literal["embedded"] = Field(default="embedded", description="Chunk store.")
+    store_path: Path = Field(
+        default=Path(".steelyard/store.db"), description="File of the embedded store; retriever and dataprep share it."
+    )
+
+
+class EmbeddingModelSettings(Settings):
+    """Which model makes the vectors."""
+
+    embedding_model_id: str = Field(
+        default="all-minilm-l6-v2", min_length=1, description="Embedding model; recorded in the store and checked."
+    )
+    steelyard_model_dir: OptionalTextSetting = Field(
+        default=None, description="Folder of verified model files; empty = the user's cache folder."
+    )
+
+
+class EmbeddingUrlSettings(Settings):
+    """Where the embedding service is."""
+
+    embedding_url: str = Field(default="http://127.0.0.1:6000", description="Base URL of the embedding service.")
+
+
+class StrategySettings(Settings):
+    """How candidates are selected; the gateway decides, the reranker uses its own only for direct calls."""
+
+    reranking_strategy: Strategy = Field(
+        default=Strategy.ADAPTIVE,
+        description="slice, threshold, slice_threshold, knee_threshold or adaptive.",
+    )
+    reranker_top_n: Annotated[IntSetting, Field(ge=1, le=1000)] = Field(
+        default=3, description="Candidates kept by slice, slice_threshold and degraded order."
+    )
+    reranking_threshold: Annotated[FloatSetting, Field(ge=0, le=1)] = Field(
+        default=0.5, description="Least rerank score for threshold and slice_threshold."
+    )
+
+
+class AdaptiveSettings(Settings):
+    """The adaptive strategy's constants (docs/reference/selection.md)."""
+
+    novelty_sigmoid_a: FloatSetting = Field(default=20.0, description="Steepness of the novelty-to-weight logistic.")
+    novelty_sigmoid_b: FloatSetting = Field(default=0.25, description="Midpoint of the novelty-to-weight logistic.")
+    token_cost_alpha: Annotated[FloatSetting, Field(ge=0)] = Field(
+        default=0.0025, description="Cost of one token of context."
+    )
+    min_value_threshold: FloatSetting = Field(
+        default=-1.0, description="A candidate is kept only when its value is above this."
+    )
+    confusion_cost_weight: Annotated[FloatSetting, Field(ge=0)] = Field(
+        default=1.0, description="Factor on the confusion cost; 1.0 is the published form."
+    )
+    adaptive_floor_score: Annotated[OptionalFloatSetting, Field(ge=0, le=1)] = Field(
+        default=0.5,
+        description="When nothing passes and the best score is at least this, that one is kept; empty = off.",
+    )
