@@ -1,0 +1,140 @@
+"""Sentence and token vectors of a BERT-like ONNX model, on the CPU, in fp32.
+
+A text longer than the model's position table is refused, never cut. Texts are sorted by length and packed into batches
+of at most `TOKENS_PER_BATCH` padded tokens, so that short texts do not pay for long ones; order is restored.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime as ort
+
+from .errors import EncoderError, TextTooLongError
+from .tokenizer import TextTokenizer
+
+Vectors = npt.NDArray[np.float32]
+
+TOKENS_PER_BATCH = 4096
+_NUMPY_TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+
+
+class OnnxTextEncoder:
+    """`model.onnx` and `tokenizer.json` of one folder. Safe to share between threads."""
+
+    def __init__(self, folder: Path, *, threads: int = 1, max_tokens: int = 512) -> None:
+        """Load the model.
+
+        `threads` is the number of intra-op threads of one call; `max_tokens` counts special tokens and must not exceed
+        the model's position table. Raises `TokenizerError` or `EncoderError`.
+        """
+        self.tokenizer = TextTokenizer(folder)
+        self.max_tokens = max_tokens
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        # A spinning thread steals the core from the other services: under load 6 against 33 tokens/s of the LLM.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.log_severity_level = 3
+        path = folder / "model.onnx"
+        try:
+            self._session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime has no common base class for its errors
+            raise EncoderError(f"{path}: {error}") from error
+        self._inputs = {entry.name: _NUMPY_TYPES.get(entry.type) for entry in self._session.get_inputs()}
+        unusable = sorted(set(self._inputs) - {"input_ids", "attention_mask", "token_type_ids"})
+        if unusable or None in self._inputs.values():
+            raise EncoderError(f"{path}: unusable inputs {unusable or self._inputs}")
+        output = self._session.get_outputs()[0]
+        if len(output.shape) != 3 or not isinstance(output.shape[2], int):
+            raise EncoderError(
+                f"{path}: output {output.name!r} has shape {output.shape}, expected [batch, tokens, width]"
+            )
+        self._output = output.name
+        self.dimension: int = output.shape[2]
+        self._unknown = self.tokenizer.token_id("[UNK]")
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors, float32 [len(texts), dimension]: the mean over all tokens of the attention mask.
+
+        The mean includes [CLS] and [SEP], as in the model's training. A text's vector differs between alone and in a
+        batch by at most 1e-5 per component (padding changes the order of sums). An empty text has a vector too (that of
+        [CLS][SEP]); callers that give it no meaning leave it out. Raises `TextTooLongError`, or `EncoderError` if the
+        model returns a non-finite or zero vector.
+        """
+        pooled = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for batch in self._hidden(texts):
+            weights = batch.mask[:, :, None].astype(np.float32)
+            pooled[batch.rows] = (batch.hidden * weights).sum(axis=1) / weights.sum(axis=1)
+        return _unit(pooled, "text")
+
+    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return one float32 [tokens, dimension] array per text, rows of unit length, for late interaction.
+
+        Rows follow the text's tokens without [CLS] and [SEP]. An unknown token ([UNK]: a word outside the vocabulary)
+        has a zero row, because its vector says where it stands and not what it is. Raises as `embed` does.
+        """
+        result: list[Vectors] = [np.zeros((0, self.dimension), dtype=np.float32)] * len(texts)
+        for batch in self._hidden(texts):
+            for i, row in enumerate(batch.rows):
+                own = batch.own[i]
+                vectors = _unit(batch.hidden[i][own], f"text {row}, token")
+                if self._unknown is not None:
+                    vectors[batch.ids[i][own] == self._unknown] = 0.0
+                result[row] = vectors
+        return result
+
+    def _hidden(self, texts: Sequence[str]) -> Iterator["_Batch"]:
+        encoded = self.tokenizer.encode_inputs(texts)
+        lengths = [len(ids) for ids, _ in encoded]
+        for index, length in enumerate(lengths):
+            if length > self.max_tokens:
+                raise TextTooLongError(index, length, self.max_tokens)
+        for rows in _batches(lengths):
+            shape = (len(rows), max(lengths[row] for row in rows))
+            ids, mask, own = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
+            for i, row in enumerate(rows):
+                ids[i, : lengths[row]], template = encoded[row][0], encoded[row][1]
+                mask[i, : lengths[row]] = 1
+                own[i, : lengths[row]] = ~np.array(template)
+            named = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+            try:
+                hidden = self._session.run([self._output], {n: named[n].astype(t) for n, t in self._inputs.items()})[0]
+            except Exception as error:  # onnxruntime has no common base class for its errors
+                raise EncoderError(
+                    f"the model failed on {shape[0]} texts of up to {shape[1]} tokens: {error}"
+                ) from error
+            yield _Batch(rows, ids, mask, own, hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Positions in the input, then arrays [batch, tokens]; `own` marks tokens of the text itself."""
+
+    rows: list[int]
+    ids: npt.NDArray[np.int64]
+    mask: npt.NDArray[np.int64]
+    own: npt.NDArray[np.bool_]
+    hidden: Vectors
+
+
+def _unit(vectors: Vectors, what: str) -> Vectors:
+    norms: Vectors = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+    usable = np.isfinite(norms[:, 0]) & (norms[:, 0] > 0)
+    if not usable.all():
+        raise EncoderError(f"{what} {int(np.flatnonzero(~usable)[0])}: the model returned no direction")
+    return vectors / norms
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield positions, shortest first, such that batch size times longest length stays within `TOKENS_PER_BATCH`."""
+    batch: list[int] = []
+    for row in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        if batch and (len(batch) + 1) * lengths[row] > TOKENS_PER_BATCH:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch

@@ -1,0 +1,99 @@
+"""A model's own tokenizer, with nothing cut and nothing padded.
+
+Published `tokenizer.json` files carry truncation and padding from training (128 tokens in MiniLM's); both are switched
+off on loading, because a count that stops at 128 would hide every longer text.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizers import Encoding, Tokenizer
+
+from .errors import TokenizerError
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Tokens of one text or pair.
+
+    `offsets` are half-open codepoint spans in the original text (in a pair: in the part that `sequence` names);
+    special tokens have (0, 0). `sequence` is 0 or 1, or None for special tokens. All tuples have the same length.
+    """
+
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    offsets: tuple[tuple[int, int], ...]
+    sequence: tuple[int | None, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class TextTokenizer:
+    """Counts and encodes text with the tokenizer of a model. Safe to share between threads."""
+
+    def __init__(self, path: Path) -> None:
+        """Load `tokenizer.json` from a file or from a folder that has one. Raises `TokenizerError`."""
+        self.path = path / "tokenizer.json" if path.is_dir() else path
+        try:
+            data = self.path.read_bytes()
+            self._tokenizer = Tokenizer.from_buffer(data)
+        except Exception as error:  # tokenizers raises bare Exception
+            raise TokenizerError(f"{self.path}: {error}") from error
+        self.sha256 = hashlib.sha256(data).hexdigest()
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+
+    @property
+    def special_tokens(self) -> int:
+        """How many tokens the model's template adds to one text."""
+        return int(self._tokenizer.num_special_tokens_to_add(is_pair=False))
+
+    @property
+    def pair_special_tokens(self) -> int:
+        """How many tokens the model's template adds to a pair."""
+        return int(self._tokenizer.num_special_tokens_to_add(is_pair=True))
+
+    @property
+    def serialized_sha256(self) -> str:
+        """SHA-256 of the pretty serialised form after loading: equal for files that differ only in baked-in cuts."""
+        return hashlib.sha256(self._tokenizer.to_str(pretty=True).encode()).hexdigest()
+
+    def token_id(self, token: str) -> int | None:
+        """Return the id of a vocabulary entry such as `[UNK]`, or None."""
+        found = self._tokenizer.token_to_id(token)
+        return None if found is None else int(found)
+
+    def count(self, text: str, *, special: bool = False) -> int:
+        """Return the number of tokens of `text`; `special` includes those that the template adds."""
+        return len(self._tokenizer.encode(text, add_special_tokens=special).ids)
+
+    def count_many(self, texts: Sequence[str], *, special: bool = False) -> list[int]:
+        """`count` for many texts, in parallel."""
+        return [len(e.ids) for e in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=special)]
+
+    def encode(self, text: str, *, special: bool = False) -> Encoded:
+        """Return ids, tokens and codepoint offsets of one text."""
+        return _encoded(self._tokenizer.encode(text, add_special_tokens=special))
+
+    def encode_pair(self, query: str, document: str) -> Encoded:
+        """Return a pair in the model's own template, special tokens included."""
+        return _encoded(self._tokenizer.encode(query, document, add_special_tokens=True))
+
+    def encode_inputs(self, texts: Sequence[str]) -> list[tuple[list[int], list[bool]]]:
+        """Return per text the model's input ids, template included, and which of them the template added."""
+        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=True)
+        return [(list(e.ids), [sequence is None for sequence in e.sequence_ids]) for e in encodings]
+
+
+def _encoded(encoding: Encoding) -> Encoded:
+    # sequence_ids is None exactly for tokens that the template added; a special token that a text spells out
+    # belongs to its text.
+    return Encoded(
+        ids=tuple(encoding.ids),
+        tokens=tuple(encoding.tokens),
+        offsets=tuple(encoding.offsets),
+        sequence=tuple(encoding.sequence_ids),
+    )
