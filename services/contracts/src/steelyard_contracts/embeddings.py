@@ -1,8 +1,8 @@
 """OpenAI's embeddings endpoint, and the OPEA form of it (`TextDoc` in, `EmbedDoc` out)."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from .base import Int, PositiveInt, Request, Response
 from .documents import TokenUsage
@@ -25,6 +25,18 @@ class TextsDoc(Request):
     id: str | None = None
     text: str | list[str]
     downstream_black_list: list[Any] | None = None
+
+
+def _form(value: Any) -> str:
+    if isinstance(value, dict):
+        return "openai" if "input" in value else "opea"
+    return "openai" if isinstance(value, EmbeddingRequest) else "opea"
+
+
+EmbeddingInput = Annotated[
+    Annotated[EmbeddingRequest, Tag("openai")] | Annotated[TextsDoc, Tag("opea")], Discriminator(_form)
+]
+"""Either form; the key `input` makes it OpenAI's, so that a fault is reported for that form alone."""
 
 
 class EmbeddingData(Response):
