@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, RootModel, Tag
 
 from .base import Int, PositiveInt, Request, Response
 from .documents import TokenUsage
@@ -33,10 +33,12 @@ def _form(value: Any) -> str:
     return "openai" if isinstance(value, EmbeddingRequest) else "opea"
 
 
-EmbeddingInput = Annotated[
-    Annotated[EmbeddingRequest, Tag("openai")] | Annotated[TextsDoc, Tag("opea")], Discriminator(_form)
-]
-"""Either form; the key `input` makes it OpenAI's, so that a fault is reported for that form alone."""
+class EmbeddingInput(
+    RootModel[
+        Annotated[Annotated[EmbeddingRequest, Tag("openai")] | Annotated[TextsDoc, Tag("opea")], Discriminator(_form)]
+    ]
+):
+    """Either form; the key `input` makes it OpenAI's, so that a fault is reported for that form alone."""
 
 
 class EmbeddingData(Response):

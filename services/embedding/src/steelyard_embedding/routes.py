@@ -26,9 +26,9 @@ def _embedder(request: Request) -> Embedder:
 @router.post("/v1/embeddings", response_model=EmbeddingResponse | EmbedDoc)
 async def embeddings(body: EmbeddingRequest | TextsDoc, embedder: Annotated[Embedder, Depends(_embedder)]) -> Response:
     """Embed texts: `input` answers as OpenAI does, `text` (OPEA's `TextDoc`) with an `EmbedDoc`."""
-    if isinstance(body, TextsDoc):
-        return json_reply(await _opea(body, embedder))
-    return json_reply(await _openai(body, embedder))
+    if isinstance(body.root, TextsDoc):
+        return json_reply(await _opea(body.root, embedder))
+    return json_reply(await _openai(body.root, embedder))
 
 
 async def _openai(body: EmbeddingRequest, embedder: Embedder) -> EmbeddingResponse:
