@@ -24,7 +24,7 @@ def _embedder(request: Request) -> Embedder:
 
 
 @router.post("/v1/embeddings", response_model=EmbeddingResponse | EmbedDoc)
-async def embeddings(body: EmbeddingRequest | TextsDoc, embedder: Annotated[Embedder, Depends(_embedder)]) -> Response:
+async def embeddings(body: EmbeddingInput, embedder: Annotated[Embedder, Depends(_embedder)]) -> Response:
     """Embed texts: `input` answers as OpenAI does, `text` (OPEA's `TextDoc`) with an `EmbedDoc`."""
     if isinstance(body.root, TextsDoc):
         return json_reply(await _opea(body.root, embedder))
