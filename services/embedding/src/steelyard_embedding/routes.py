@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from steelyard_contracts.documents import EmbedDoc, TokenUsage
-from steelyard_contracts.embeddings import EmbeddingData, EmbeddingRequest, EmbeddingResponse, TextsDoc
+from steelyard_contracts.embeddings import EmbeddingData, EmbeddingInput, EmbeddingRequest, EmbeddingResponse, TextsDoc
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.vectors import Vector
 from steelyard_runtime.body import StrictRoute
