@@ -67,6 +67,7 @@ def create_app(
             health = Health(service.stage, running.probes)
             app.state.resources = running.resources
             app.state.health = health
+            app.state.policy_hash = policy
             await health.start()
             try:
                 yield
