@@ -1,6 +1,6 @@
 """The token budget: what the window of the served model is spent on, counted in that model's own tokens."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from steelyard_contracts.answers import Budget
 from steelyard_contracts.enums import CitationMode, Reason
@@ -65,13 +65,11 @@ async def _fixed_parts(
     conversation: Conversation, mode: CitationMode, counter: TokenCounter, bare: int
 ) -> tuple[int, int]:
     """Tokens of the instructions and of the history: the whole without the question's text, with and without turns."""
-    empty = Conversation(conversation.system, (), "")
-    system = await counter.count(build_messages(empty, [], mode))
+    silent = Conversation(conversation.system, (), "")
+    system = min(await counter.count(build_messages(silent, [], mode)), bare)
     if not conversation.history:
-        return min(system, bare), 0
-    with_history = await counter.count(
-        build_messages(Conversation(conversation.system, conversation.history, ""), [], mode)
-    )
+        return system, 0
+    with_history = await counter.count(build_messages(replace(silent, history=conversation.history), [], mode))
     return system, with_history - system
 
 

@@ -40,8 +40,8 @@ class Gateway:
         """Run the pipeline without the model and keep its ledger."""
         conversation = Conversation.of(body.messages)
         evidence = await gather(Ask.of(conversation.question, body, self.settings), self.parts)
-        ledger = ledgers.of_evidence(uuid.uuid4().hex, evidence, texts=True)
-        await self._keep(ledger if self.settings.ledger_texts else ledgers.without_texts(ledger))
+        ledger = ledgers.of_evidence(uuid.uuid4().hex, evidence)
+        await self._keep(ledger)
         return ledger
 
     async def complete(self, body: ChatCompletionRequest | ChatQnARequest) -> dict[str, Any]:
@@ -49,12 +49,12 @@ class Gateway:
         draft = await self._prepare(body)
         async for _ in self._answer(draft, body):
             pass
-        return completions.whole(draft, self._head(draft, body))
+        return completions.whole(draft, self._head(draft))
 
     async def events(self, body: ChatCompletionRequest | ChatQnARequest) -> AsyncIterator[bytes]:
         """Answer as server-sent events; what one read of the model brought leaves in one write."""
         draft = await self._prepare(body)
-        head = self._head(draft, body)
+        head = self._head(draft)
         lead = event(completions.chunk(head, {"role": "assistant", "content": ""}))
         async for text in self._answer(draft, body):
             yield lead + event(completions.chunk(head, {"content": text}))
@@ -79,10 +79,11 @@ class Gateway:
         with context.current().timed("llm"):
             async for text in self.answerer.stream(draft, sampling):
                 yield text
-        await self._keep(ledgers.of_draft(draft, texts=self.settings.ledger_texts))
+        await self._keep(ledgers.of_draft(draft))
 
     async def _keep(self, ledger: Ledger) -> None:
-        await self.workers.run(self.store.put, ledger)
+        kept = ledger if self.settings.ledger_texts else ledgers.without_texts(ledger)
+        await self.workers.run(self.store.put, kept)
 
     def _sampling(self, draft: Draft, body: ChatCompletionRequest | ChatQnARequest) -> dict[str, Any]:
         """The request's own sampling fields; a 0 is passed on as 0, an absent one is not sent."""
@@ -91,7 +92,7 @@ class Gateway:
         defaults = {"temperature": self.settings.llm_temperature, "max_tokens": reserved}
         return defaults | {name: value for name, value in given.items() if value is not None}
 
-    def _head(self, draft: Draft, body: ChatCompletionRequest | ChatQnARequest) -> completions.Head:
+    def _head(self, draft: Draft) -> completions.Head:
         return completions.Head(
             id=f"chatcmpl-{draft.ledger_id}", created=int(time.time()), model=self.settings.served_model
         )

@@ -8,16 +8,16 @@ from steelyard_contracts.ledger import totals
 from steelyard_runtime import context
 
 from .answer import Draft
-from .pipeline.evidence import Evidence
+from .pipeline.evidence import Chunk, Evidence
 
 
-def of_evidence(ledger_id: str, evidence: Evidence, *, texts: bool) -> Ledger:
-    """The ledger of a request that asked no model. `texts` false leaves question and chunk texts out."""
+def of_evidence(ledger_id: str, evidence: Evidence) -> Ledger:
+    """The ledger of a request that asked no model."""
     return Ledger(
         ledger_id=ledger_id,
         request_id=context.current().request_id,
         created_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        question=evidence.ask.question if texts else None,
+        question=evidence.ask.question,
         answer=None,
         outcome=evidence.outcome,
         degraded=list(evidence.degraded),
@@ -26,31 +26,38 @@ def of_evidence(ledger_id: str, evidence: Evidence, *, texts: bool) -> Ledger:
         policy_hash=evidence.policy_hash,
         entries=list(evidence.entries),
         totals=totals(evidence.entries),
-        evidence=[
-            LedgerEvidence(chunk_id=chunk.chunk_id, text=chunk.text if texts else None, metadata=metadata)
-            for chunk in evidence.candidates
-            for metadata in (chunk.metadata.model_copy(update={"chunk_embedding": None}),)
-        ],
+        evidence=[_without_vector(chunk) for chunk in evidence.candidates],
         settings=dict(evidence.ask.policy),
         timings_ms={stage: round(spent, 1) for stage, spent in context.current().timings_ms.items()},
     )
 
 
-def of_draft(draft: Draft, *, texts: bool) -> Ledger:
+def of_draft(draft: Draft) -> Ledger:
     """The ledger of an answered request."""
-    ledger = of_evidence(draft.ledger_id, draft.evidence, texts=texts)
-    citations = draft.citations if texts else [one.model_copy(update={"quote": ""}) for one in draft.citations]
-    unsupported = (
-        draft.unsupported
-        if texts
-        else [one.model_copy(update={"text": "", "missing": []}) for one in draft.unsupported]
-    )
+    answered = {
+        "answer": draft.text,
+        "original_answer": draft.original_text,
+        "citations": draft.citations,
+        "unsupported": draft.unsupported,
+        "budget": draft.budget,
+    }
+    return of_evidence(draft.ledger_id, draft.evidence).model_copy(update=answered)
+
+
+def without_texts(ledger: Ledger) -> Ledger:
+    """The same ledger with ids, spans and numbers only: no question, answer, evidence or quotation."""
     return ledger.model_copy(
         update={
-            "answer": draft.text if texts else None,
-            "original_answer": draft.original_text if texts else None,
-            "citations": citations,
-            "unsupported": unsupported,
-            "budget": draft.budget,
+            "question": None,
+            "answer": None,
+            "original_answer": None,
+            "evidence": [one.model_copy(update={"text": None}) for one in ledger.evidence],
+            "citations": [one.model_copy(update={"quote": ""}) for one in ledger.citations],
+            "unsupported": [one.model_copy(update={"text": "", "missing": []}) for one in ledger.unsupported],
         }
     )
+
+
+def _without_vector(chunk: Chunk) -> LedgerEvidence:
+    metadata = chunk.metadata.model_copy(update={"chunk_embedding": None})
+    return LedgerEvidence(chunk_id=chunk.chunk_id, text=chunk.text, metadata=metadata)

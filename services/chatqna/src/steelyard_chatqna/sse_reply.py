@@ -39,7 +39,8 @@ class SseReply(Response):
         self._codes = codes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the stream."""
+        """Send the stream; `scope` is part of the ASGI signature."""
+        del scope
         sending = asyncio.current_task()
         assert sending is not None
         gone = False

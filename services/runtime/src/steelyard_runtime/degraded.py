@@ -24,7 +24,7 @@ def cosine_order(
     cosine (calls that bring no scores) keep their order behind those that have one. Blank texts are dropped.
     """
     ids = candidate_ids(request)
-    metadata: list[CandidateMetadata | None] = list(request.metadata or [None] * len(ids))
+    metadata: list[CandidateMetadata | None] = [None] * len(ids) if request.metadata is None else [*request.metadata]
     cosines = [None if entry is None else entry.scores.get(ScoreKind.COSINE) for entry in metadata]
     order = sorted(range(len(ids)), key=lambda row: (cosines[row] is None, -(cosines[row] or 0.0), row))
     docs: list[RerankedDoc] = []

@@ -33,7 +33,7 @@ def align_inputs(ask: Ask, query: Vector, found: SearchedMultimodalDoc) -> Reran
 
 
 def align_outputs(found: SearchedMultimodalDoc, reply: RerankingResponse) -> RerankingResponse:
-    """The selection; raises `upstream_bad_reply` unless it accounts for every candidate once and keeps texts as sent."""
+    """The selection; raises `upstream_bad_reply` unless it accounts for each candidate once and keeps texts as sent."""
     texts = {entry.chunk_id: doc.text for entry, doc in zip(found.metadata, found.retrieved_docs, strict=True)}
     try:
         counted = totals(reply.ledger)
