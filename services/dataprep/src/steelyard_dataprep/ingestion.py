@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard_contracts.dataprep import FileError, FileResult
-from steelyard_contracts.enums import FileStatus, Stage
 from steelyard_contracts.embeddings import EmbeddingRequest, EmbeddingResponse
+from steelyard_contracts.enums import FileStatus, Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_contracts.vectors import Vector
 from steelyard_runtime import logs
@@ -20,7 +20,8 @@ from steelyard_store.errors import StoreError
 from steelyard_store.port import ChunkReader, ChunkWriter
 from steelyard_store.records import Chunk, Document, Filter, ModelIdentity
 
-from .chunking import ChunkSpan, TokenCounter, chunk
+from .chunking import ChunkSpan, chunk
+from .chunking.counter import TokenCounter
 from .identity import RevisionInputs, chunk_id, document_id, revision
 from .parsing import ParsedDocument
 from .parsing.errors import ParseError

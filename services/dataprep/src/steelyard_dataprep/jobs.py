@@ -111,7 +111,7 @@ class Jobs:
 
 
 def status_of(job: Job) -> int:
-    """The HTTP status of a report: 200 when no file was rejected, 207 when some were, the first error's when all were."""
+    """The HTTP status of a report: 202 while it runs, 200 if none was rejected, 207 if some were, else the first error's."""
     rejected = [result for result in job.files if result.status is FileStatus.REJECTED]
     if job.state is JobState.RUNNING:
         return 202
