@@ -12,8 +12,8 @@ from .ranking import Ranking
 async def rank_documents(request: RerankRequest, ranking: Ranking, model_id: str) -> RerankResponse:
     """Score the documents, best first, ties in the order given; blank ones score 0 and come last.
 
-    Raises `invalid_request` for a blank query, `model_not_found`, and RerankBackendError: this dialect has no way to say
-    that a reply is degraded.
+    Raises `invalid_request` for a blank query, `model_not_found`, and RerankBackendError: this dialect has no way to
+    say that a reply is degraded.
     """
     if not request.query.strip():
         raise SteelyardError(ErrorCode.INVALID_REQUEST, "query: is blank")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
 from prometheus_client import Counter
 
@@ -88,7 +89,7 @@ class Ranking:
 
     def _rule(self, request: RerankingRequest) -> tuple[Strategy, SelectionSettings]:
         """The request's overrides where it has them (0 is one), else the service's settings."""
-        given: dict[str, int | float] = {}
+        given: dict[str, Any] = {}
         if request.top_n is not None:
             given["top_n"] = request.top_n
         if request.reranking_threshold is not None:
