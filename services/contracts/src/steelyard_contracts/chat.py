@@ -48,7 +48,7 @@ class Message(Request):
 class StreamOptions(Request):
     """OpenAI's stream options."""
 
-    include_usage: Bool | None = False
+    include_usage: Bool = False
 
 
 class EvidenceOverrides(Request):

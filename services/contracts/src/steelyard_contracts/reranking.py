@@ -103,7 +103,7 @@ class RerankRequest(Request):
     documents: list[Text | RerankDocument]
     model: Text | None = None
     top_n: PositiveInt | None = None
-    return_documents: Bool | None = False
+    return_documents: Bool = False
     max_tokens_per_doc: PositiveInt | None = None
     priority: NonNegativeInt | None = None
 

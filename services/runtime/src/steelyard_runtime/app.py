@@ -1,5 +1,6 @@
 """The app factory: what every service has in common, so that a service only adds its own routes."""
 
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -8,9 +9,10 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
 
 from steelyard_contracts.enums import Stage
-from steelyard_contracts.errors import ErrorCode
+from steelyard_contracts.errors import ErrorCode, Problem
 from steelyard_contracts.health import HealthCheck, Info, Statistics
 
 from . import logs, middleware, problems
@@ -21,6 +23,13 @@ from .policy import policy_hash
 from .settings.groups import ProcessSettings
 
 VERSION = "0.1.0"
+
+_TOKEN = re.compile(r"(?!changeme)[\x21-\x7e]{16,}", re.IGNORECASE)
+_LEAST_DIFFERENT = 4
+_PROBLEM: dict[str, Any] = {
+    "model": Problem,
+    "description": "A problem document (RFC 9457); `code` says which error it is.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +66,10 @@ Lifespan = Callable[[Metrics], AbstractAsyncContextManager[Running]]
 def create_app(
     service: Service, settings: ProcessSettings, lifespan: Lifespan, routers: Sequence[APIRouter]
 ) -> FastAPI:
-    """Build the FastAPI app of one service."""
+    """Build the FastAPI app of one service.
+
+    Raises TypeError for a router whose routes would read bodies leniently, and ValueError as `service_token` does.
+    """
     policy = policy_hash(service.policy)
     metrics = Metrics(service.stage)
 
@@ -81,6 +93,7 @@ def create_app(
         lifespan=run,
         docs_url=None,
         redoc_url=None,
+        responses={"default": _PROBLEM},
     )
     app.router.route_class = StrictRoute
     problems.install(app, service.stage, service.errors, service.openai_paths)
@@ -98,6 +111,7 @@ def create_app(
         openai_paths=service.openai_paths,
     )
     for router in routers:
+        _require_strict_routes(router)
         app.include_router(router)
     app.include_router(_operations(service, policy, metrics))
     return app
@@ -117,13 +131,26 @@ async def _opened(resources: AbstractAsyncContextManager[Running]) -> AsyncItera
         await resources.__aexit__(None, None, None)
 
 
+def _require_strict_routes(router: APIRouter) -> None:
+    for route in router.routes:
+        if isinstance(route, APIRoute) and not isinstance(route, StrictRoute):
+            raise TypeError(f"the router of {route.path} should be made with route_class=StrictRoute")
+
+
 def service_token(settings: ProcessSettings) -> str | None:
-    """The token that services show each other, or None. Raises ValueError when its file is empty or a placeholder."""
+    """The token that services show each other, or None when the setting names no file.
+
+    Raises ValueError, naming the setting and never the token, when the file can not be read or holds a placeholder.
+    """
     if settings.steelyard_service_token_file is None:
         return None
-    token = Path(settings.steelyard_service_token_file).read_text(encoding="utf-8").strip()
-    if len(token) < 16 or token.lower() == "changeme":
-        raise ValueError(f"STEELYARD_SERVICE_TOKEN_FILE={settings.steelyard_service_token_file!r} holds no real token")
+    named = f"STEELYARD_SERVICE_TOKEN_FILE={settings.steelyard_service_token_file!r}"
+    try:
+        token = Path(settings.steelyard_service_token_file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{named} can not be read ({type(error).__name__})") from None
+    if not _TOKEN.fullmatch(token) or len(set(token)) < _LEAST_DIFFERENT:
+        raise ValueError(f"{named} holds no real token: at least 16 printable ASCII characters without spaces")
     return token
 
 

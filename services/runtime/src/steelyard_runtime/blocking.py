@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 Args = ParamSpec("Args")
@@ -16,8 +18,9 @@ class Workers:
         self._pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix=name)
 
     async def run(self, function: Callable[Args, Result], *args: Args.args, **kwargs: Args.kwargs) -> Result:
-        """Call `function` in a thread and wait for it."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: function(*args, **kwargs))
+        """Call `function` in a thread, with the request's context, and wait for it."""
+        call = partial(copy_context().run, function, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, call)
 
     def close(self) -> None:
         """Let the running calls end and drop the waiting ones."""

@@ -1,51 +1,41 @@
-"""Reading request bodies strictly: orjson (no NaN, no lone surrogates), and a nesting limit."""
+"""Reading request bodies strictly, whatever route takes them."""
 
 from collections.abc import Callable, Coroutine
-from json import JSONDecodeError
 from typing import Any
 
-import orjson
-from fastapi import Request, Response
+from fastapi import Request, Response, params
 from fastapi.routing import APIRoute
 
-_MAX_DEPTH = 64
+from steelyard_contracts.errors import ErrorCode, SteelyardError
+
+from . import strict_json
 
 
 class StrictRequest(Request):
-    """A request whose JSON is parsed by orjson."""
+    """A request whose JSON is read by `strict_json`."""
 
     async def json(self) -> Any:
         """The body's JSON value; raises JSONDecodeError for anything that is not strict JSON."""
-        body = await self.body()
-        value = orjson.loads(body)
-        if _depth_exceeds(value, _MAX_DEPTH):
-            raise JSONDecodeError(f"nested deeper than {_MAX_DEPTH}", "", 0)
-        return value
+        return strict_json.loads(await self.body())
 
 
 class StrictRoute(APIRoute):
-    """A route that reads its body through `StrictRequest`."""
+    """A route that reads its body through `StrictRequest`; every router of a service uses it."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Wrap the route's handler so that it sees a `StrictRequest`."""
+        """Wrap the route's handler so that it sees a `StrictRequest`, and only JSON where it expects JSON."""
         handler = super().get_route_handler()
+        body = self.body_field
+        takes_json = body is not None and not isinstance(body.field_info, params.Form)
 
         async def strict(request: Request) -> Response:
+            if takes_json and not _says_json(request.headers.get("content-type", "")):
+                raise SteelyardError(ErrorCode.UNSUPPORTED_TYPE, "the body's Content-Type should be application/json")
             return await handler(StrictRequest(request.scope, request.receive))
 
         return strict
 
 
-def _depth_exceeds(value: Any, limit: int) -> bool:
-    level = [value]
-    for _ in range(limit + 1):
-        deeper: list[Any] = []
-        for item in level:
-            if isinstance(item, dict):
-                deeper.extend(child for child in item.values() if isinstance(child, dict | list))
-            elif isinstance(item, list):
-                deeper.extend(child for child in item if isinstance(child, dict | list))
-        if not deeper:
-            return False
-        level = deeper
-    return True
+def _says_json(content_type: str) -> bool:
+    media_type = content_type.partition(";")[0].strip().lower()
+    return media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json"))

@@ -1,8 +1,12 @@
 """The one async HTTP client: a pooled connection to one neighbour, with a total deadline and a cap on every reply."""
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from json import JSONDecodeError
+from types import SimpleNamespace
 from typing import Any, Self, TypeVar
 
 import aiohttp
@@ -11,10 +15,11 @@ from pydantic import BaseModel, ValidationError
 
 from steelyard_contracts import headers
 from steelyard_contracts.enums import Stage
-from steelyard_contracts.errors import ErrorCode, Problem, UpstreamError
+from steelyard_contracts.errors import UpstreamError
 from steelyard_contracts.health import Readiness
 
-from . import context
+from . import context, strict_json
+from .upstream_errors import Faults
 
 Payload = TypeVar("Payload", bound=BaseModel)
 
@@ -23,6 +28,14 @@ _KEEPALIVE_S = 30.0
 """Shorter than the servers' 75 s, so that a connection is not reused at the moment its server closes it."""
 _HOP_MARGIN_MS = 5
 """What a hop keeps of the deadline for itself, to be able to answer before its caller gives up."""
+_CLOSED = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One sending of a request; `reused` says that it went over a connection that had served before."""
+
+    reused: bool = False
 
 
 class Upstream:
@@ -39,23 +52,23 @@ class Upstream:
     ) -> None:
         self.stage = stage
         self.base_url = base_url.rstrip("/")
+        self._faults = Faults(stage, self.base_url)
         self._token = token
         self._max_connections = max_connections
         self._max_reply_bytes = max_reply_bytes
-        self._session: aiohttp.ClientSession | None = None
+        self._pooled: aiohttp.ClientSession | None = None
+        self._fresh: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        connector = aiohttp.TCPConnector(limit=self._max_connections, keepalive_timeout=_KEEPALIVE_S)
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT_S)
-        # `identity`: a compressed reply could be small on the wire and without bound in memory.
-        self._session = aiohttp.ClientSession(
-            connector=connector, timeout=timeout, headers={"Accept-Encoding": "identity"}, auto_decompress=False
-        )
+        pool = aiohttp.TCPConnector(limit=self._max_connections, keepalive_timeout=_KEEPALIVE_S)
+        self._pooled = _session(pool)
+        self._fresh = _session(aiohttp.TCPConnector(limit=self._max_connections, force_close=True))
         return self
 
     async def __aexit__(self, *_exc: object) -> None:
-        if self._session is not None:
-            await self._session.close()
+        for session in (self._pooled, self._fresh):
+            if session is not None:
+                await session.close()
 
     async def post(
         self, path: str, payload: Mapping[str, Any] | BaseModel, reply: type[Payload], *, share: float = 1.0
@@ -74,31 +87,19 @@ class Upstream:
 
     async def get_json(self, path: str, timeout_s: float) -> Any:
         """GET `path` within `timeout_s` and return the JSON value; needs no current request. Raises UpstreamError."""
-        status, body = await self._get(path, timeout_s)
-        if status >= 400:
-            raise self._refused(status, body)
-        return self._parsed(body)
+        async with self._exchange(path, timeout_s, "GET", None, self._credentials()) as response:
+            if not _is_success(response.status):
+                raise await self._refused(response)
+            return self._parsed(await self._read(response))
 
     async def check_ready(self, timeout_s: float) -> None:
         """Raise UpstreamError `not_ready` with the causes unless the neighbour says that it is ready."""
-        status, body = await self._get("/ready", timeout_s)
-        readiness = self._validated(Readiness, self._parsed(body))
-        if status != 200 or not readiness.ready:
-            causes = "; ".join(f"{one.name}: {one.cause}" for one in readiness.dependencies if not one.ready)
-            raise UpstreamError(ErrorCode.NOT_READY, f"{self.stage} is not ready ({causes})", stage=self.stage)
-
-    async def _get(self, path: str, timeout_s: float) -> tuple[int, bytes]:
-        sent = {} if self._token is None else {headers.AUTHORIZATION: f"Bearer {self._token}"}
-        try:
-            async with (
-                asyncio.timeout(timeout_s),
-                self._open().get(self.base_url + path, headers=sent, allow_redirects=False) as response,
-            ):
-                return response.status, await self._read(response)
-        except TimeoutError:
-            raise self._timed_out(path) from None
-        except aiohttp.ClientError as error:
-            raise self._unreachable(error) from error
+        async with self._exchange("/ready", timeout_s, "GET", None, self._credentials()) as response:
+            if response.status not in (200, 503):
+                raise await self._refused(response)
+            readiness = self._validated(Readiness, self._parsed(await self._read(response)))
+            if response.status != 200 or not readiness.ready:
+                raise self._faults.not_ready(readiness)
 
     @asynccontextmanager
     async def stream(
@@ -114,105 +115,117 @@ class Upstream:
         body = orjson.dumps(
             payload.model_dump(mode="json", exclude_none=True) if isinstance(payload, BaseModel) else payload
         )
+        sent = self._hop_headers(current, remaining)
+        async with self._exchange(path, remaining, "POST", body, sent) as response:
+            if not _is_success(response.status):
+                raise await self._refused(response)
+            yield response
+
+    @asynccontextmanager
+    async def _exchange(
+        self, path: str, timeout_s: float, method: str, body: bytes | None, sent: Mapping[str, str]
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         try:
-            async with asyncio.timeout(remaining):
-                response = await self._send(path, body, self._hop_headers(current, remaining))
+            async with asyncio.timeout(timeout_s):
+                response = await self._send(method, path, body, sent)
                 try:
-                    if response.status >= 400:
-                        raise self._refused(response.status, await self._read(response))
                     yield response
                 finally:
                     # Returns a fully read connection to the pool and closes any other.
                     response.release() if response.content.at_eof() else response.close()
+        except aiohttp.ConnectionTimeoutError as error:
+            raise self._faults.unreachable(error) from None
         except TimeoutError:
-            raise self._timed_out(path) from None
+            raise self._faults.timed_out(path) from None
         except aiohttp.ClientError as error:
-            raise self._unreachable(error) from error
+            raise self._faults.unreachable(error) from None
 
-    async def _send(self, path: str, body: bytes, sent: Mapping[str, str]) -> aiohttp.ClientResponse:
+    async def _send(
+        self, method: str, path: str, body: bytes | None, sent: Mapping[str, str]
+    ) -> aiohttp.ClientResponse:
+        pooled, fresh = self._sessions()
+        attempt = _Attempt()
         url = self.base_url + path
         try:
-            return await self._open().post(url, data=body, headers=sent, allow_redirects=False)
-        except (aiohttp.ServerDisconnectedError, ConnectionResetError):
-            # A pooled connection was closed while it idled: nothing of a reply was read, and every request that our
-            # services exchange is free of effects, so it is sent once more on a new connection.
-            return await self._open().post(url, data=body, headers=sent, allow_redirects=False)
+            return await pooled.request(
+                method, url, data=body, headers=sent, allow_redirects=False, trace_request_ctx=attempt
+            )
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+            if not attempt.reused or not _was_closed(error):
+                raise
+        # A pooled connection was closed while it idled: nothing of a reply was read, and every request that our
+        # services exchange is free of effects, so it is sent once more, on a new connection.
+        return await fresh.request(method, url, data=body, headers=sent, allow_redirects=False)
+
+    def _credentials(self) -> dict[str, str]:
+        return {} if self._token is None else {headers.AUTHORIZATION: f"Bearer {self._token}"}
 
     def _hop_headers(self, current: context.RequestContext, remaining: float) -> dict[str, str]:
         sent = {
+            **self._credentials(),
             "Content-Type": "application/json",
             headers.REQUEST_ID: current.request_id,
             headers.DEADLINE_MS: str(max(0, int(remaining * 1000) - _HOP_MARGIN_MS)),
         }
         if current.traceparent is not None:
             sent[headers.TRACEPARENT] = current.traceparent
-        if self._token is not None:
-            sent[headers.AUTHORIZATION] = f"Bearer {self._token}"
         return sent
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        if (response.content_length or 0) > self._max_reply_bytes:
+            raise self._faults.bad_reply(f"it is larger than {self._max_reply_bytes} bytes")
         parts: list[bytes] = []
         size = 0
         async for part in response.content.iter_any():
             size += len(part)
             if size > self._max_reply_bytes:
-                response.close()
-                raise self._bad_reply(f"it is larger than {self._max_reply_bytes} bytes")
+                raise self._faults.bad_reply(f"it is larger than {self._max_reply_bytes} bytes")
             parts.append(part)
         return b"".join(parts)
 
-    def _parsed(self, body: bytes) -> Any:
-        try:
-            return orjson.loads(body)
-        except orjson.JSONDecodeError:
-            raise self._bad_reply("it is not JSON") from None
+    async def _refused(self, response: aiohttp.ClientResponse) -> UpstreamError:
+        return self._faults.refused(response.status, response.headers, await self._read(response))
 
     def _validated(self, model: type[Payload], value: Any) -> Payload:
         try:
             return model.model_validate(value)
         except ValidationError as error:
-            where = ".".join(str(part) for part in error.errors()[0]["loc"])
-            raise self._bad_reply(f"{where or 'the body'}: {error.errors()[0]['msg']}") from None
+            raise self._faults.invalid(error) from None
 
-    def _open(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            raise RuntimeError(f"the client of {self.stage} is used outside of its context")
-        return self._session
-
-    def _refused(self, status: int, body: bytes) -> UpstreamError:
-        """A neighbour's problem document keeps its code and stage; anything else is a bad reply with its status."""
+    def _parsed(self, body: bytes) -> Any:
         try:
-            problem = Problem.model_validate(orjson.loads(body))
-        except (orjson.JSONDecodeError, ValidationError):
-            if status in (429, 503):
-                return UpstreamError(
-                    ErrorCode.OVERLOADED,
-                    f"{self.stage} is overloaded (status {status})",
-                    stage=self.stage,
-                    retry_after_s=1,
-                )
-            return self._bad_reply(f"status {status}")
-        retry_after_s = 1 if problem.code is ErrorCode.OVERLOADED else None
-        return UpstreamError(
-            problem.code, problem.detail, stage=problem.stage, retry_after_s=retry_after_s, errors=problem.errors
-        )
+            return strict_json.loads(body)
+        except JSONDecodeError as error:
+            raise self._faults.bad_reply(f"it is not JSON ({error.msg})") from None
 
-    def _bad_reply(self, what: str) -> UpstreamError:
-        return UpstreamError(
-            ErrorCode.UPSTREAM_BAD_REPLY, f"the reply of {self.stage} is unusable: {what}", stage=self.stage
-        )
+    def _sessions(self) -> tuple[aiohttp.ClientSession, aiohttp.ClientSession]:
+        if self._pooled is None or self._fresh is None:
+            raise RuntimeError(f"the client of {self.stage} is used outside of its context")
+        return self._pooled, self._fresh
 
-    def _timed_out(self, path: str) -> UpstreamError:
-        return UpstreamError(
-            ErrorCode.UPSTREAM_TIMEOUT, f"{self.stage} did not finish {path} in time", stage=self.stage
-        )
 
-    def _unreachable(self, error: Exception) -> UpstreamError:
-        kind = type(error).__name__
-        if isinstance(error, aiohttp.ClientConnectionError):
-            return UpstreamError(
-                ErrorCode.UPSTREAM_UNREACHABLE,
-                f"{self.stage} at {self.base_url} can not be reached ({kind})",
-                stage=self.stage,
-            )
-        return self._bad_reply(f"the connection broke off ({kind})")
+def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
+    traces = aiohttp.TraceConfig()
+
+    async def note_reuse(_session: aiohttp.ClientSession, trace: SimpleNamespace, _params: object) -> None:
+        if isinstance(trace.trace_request_ctx, _Attempt):
+            trace.trace_request_ctx.reused = True
+
+    traces.on_connection_reuseconn.append(note_reuse)
+    return aiohttp.ClientSession(
+        connector=connector,
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT_S),
+        # `identity`: a compressed reply could be small on the wire and without bound in memory.
+        headers={"Accept-Encoding": "identity"},
+        auto_decompress=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        trace_configs=[traces],
+    )
+
+
+def _is_success(status: int) -> bool:
+    return 200 <= status < 300
+
+
+def _was_closed(error: aiohttp.ClientError) -> bool:
+    return isinstance(error, aiohttp.ServerDisconnectedError) or getattr(error, "errno", None) in _CLOSED

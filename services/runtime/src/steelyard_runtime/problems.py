@@ -11,19 +11,21 @@ from starlette.responses import Response
 
 from steelyard_contracts import headers
 from steelyard_contracts.enums import Stage
-from steelyard_contracts.errors import ErrorCode, FieldFault, Problem, SteelyardError
+from steelyard_contracts.errors import ErrorCode, Problem, SteelyardError
 
 from . import context, logs
+from .faults import field_faults
 
 ErrorCodes = Mapping[type[Exception], ErrorCode]
 """Which error each of a service's domain exceptions is; a subclass follows its nearest listed parent."""
 
 _MEDIA_TYPE = "application/problem+json"
+_UNEXPECTED = "an unexpected error occurred; the log has it under this request id"
 _HTTP_CODES = {
-    400: ErrorCode.INVALID_REQUEST,
     404: ErrorCode.NOT_FOUND,
     405: ErrorCode.METHOD_NOT_ALLOWED,
     413: ErrorCode.BODY_TOO_LARGE,
+    415: ErrorCode.UNSUPPORTED_TYPE,
 }
 
 
@@ -34,7 +36,7 @@ def translate(error: Exception, codes: ErrorCodes) -> SteelyardError:
     for kind in type(error).__mro__:
         if kind in codes:
             return SteelyardError(codes[kind], str(error))
-    return SteelyardError(ErrorCode.INTERNAL, "an unexpected error occurred; the log has it under this request id")
+    return SteelyardError(ErrorCode.INTERNAL, _UNEXPECTED)
 
 
 def from_validation(errors: Any) -> SteelyardError:
@@ -42,20 +44,18 @@ def from_validation(errors: Any) -> SteelyardError:
     listed = list(errors)
     if any(error["type"] == "json_invalid" for error in listed):
         return SteelyardError(ErrorCode.MALFORMED_JSON, "the body is not valid JSON")
-    faults = [
-        FieldFault(
-            field=".".join(str(part) for part in error["loc"] if part != "body") or "body",
-            message=str(error["msg"]).removeprefix("Value error, "),
-        )
-        for error in listed
-    ]
+    misaligned = any(error["type"] == ErrorCode.METADATA_MISALIGNED for error in listed)
+    code = ErrorCode.METADATA_MISALIGNED if misaligned else ErrorCode.INVALID_REQUEST
+    faults = field_faults(listed)
     detail = "; ".join(f"{fault.field}: {fault.message}" for fault in faults[:5])
-    return SteelyardError(ErrorCode.INVALID_REQUEST, detail, errors=faults[:50])
+    return SteelyardError(code, detail, errors=faults)
 
 
 def from_http(error: HTTPException) -> SteelyardError:
-    """The error for what the framework itself refuses."""
-    return SteelyardError(_HTTP_CODES.get(error.status_code, ErrorCode.INTERNAL), str(error.detail))
+    """The error for what the framework itself refuses; its details are its own words, never the request's."""
+    if error.status_code >= 500:
+        return SteelyardError(ErrorCode.INTERNAL, _UNEXPECTED)
+    return SteelyardError(_HTTP_CODES.get(error.status_code, ErrorCode.INVALID_REQUEST), str(error.detail))
 
 
 def reply(error: SteelyardError, stage: Stage, *, openai: bool = False) -> Response:
@@ -79,6 +79,8 @@ def reply(error: SteelyardError, stage: Stage, *, openai: bool = False) -> Respo
     response = Response(orjson.dumps(body), status_code=error.status, media_type=media_type)
     if error.retry_after_s is not None:
         response.headers[headers.RETRY_AFTER] = str(error.retry_after_s)
+    if error.code is ErrorCode.UNAUTHENTICATED:
+        response.headers["WWW-Authenticate"] = "Bearer"
     return response
 
 
@@ -119,7 +121,9 @@ def install(app: FastAPI, stage: Stage, codes: ErrorCodes, openai_paths: frozens
 
     async def on_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return answer(request, from_http(error))
+        response = answer(request, from_http(error))
+        response.headers.update(error.headers or {})
+        return response
 
     app.add_exception_handler(SteelyardError, on_error)
     for kind in codes:

@@ -1,0 +1,73 @@
+"""Validation errors in words: which fields were refused and why, never a part of what was sent."""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel
+
+from steelyard_contracts import chat, dataprep, documents, embeddings, reranking, retrieval, selection
+from steelyard_contracts.base import NO_NUL, Request
+from steelyard_contracts.errors import FieldFault
+
+_MODULES = (chat, dataprep, documents, embeddings, reranking, retrieval, selection)
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+_PARTS_OF_A_REQUEST = frozenset({"body", "query", "path", "header", "cookie"})
+_MOST = 50
+
+
+def field_faults(errors: Iterable[Mapping[str, Any]]) -> list[FieldFault]:
+    """The faults of pydantic's `errors`, at most 50.
+
+    A location holds declared names and positions. What a sender chose (the keys of a mapping) and what pydantic added
+    (the branch of a union) is left out; an unknown key is named, because it is the fault, when it looks like a name.
+    """
+    faults: list[FieldFault] = []
+    for error in errors:
+        fault = FieldFault(field=_field(error), message=_message(error))
+        if fault not in faults:
+            faults.append(fault)
+        if len(faults) == _MOST:
+            break
+    return faults
+
+
+def _field(error: Mapping[str, Any]) -> str:
+    location = list(error["loc"])
+    if location and location[0] in _PARTS_OF_A_REQUEST:
+        location = location[1:]
+    names = _declared_names()
+    if len(location) > 1 and location[0] not in names and isinstance(location[1], str):
+        location = location[1:]  # the form of a payload that has two
+    unknown: list[str] = []
+    if error["type"] == "extra_forbidden" and location:
+        key = str(location.pop())
+        unknown = [key if _PLAIN_KEY.fullmatch(key) else "(a key)"]
+    # FastAPI puts the names of query, path and form parameters first, which no payload declares.
+    kept = [
+        str(part)
+        for position, part in enumerate(location)
+        if isinstance(part, int) or part in names or (position == 0 and _PLAIN_KEY.fullmatch(part))
+    ]
+    return ".".join(kept + unknown) or "body"
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    if error["type"] == "string_pattern_mismatch" and error.get("ctx", {}).get("pattern") == NO_NUL:
+        return "Text should hold no NUL character"
+    return str(error["msg"]).removeprefix("Value error, ")
+
+
+@cache
+def _declared_names() -> frozenset[str]:
+    """Every field and alias of every payload."""
+    names: set[str] = set()
+    for module in _MODULES:
+        for model in vars(module).values():
+            if isinstance(model, type) and issubclass(model, BaseModel) and model is not Request:
+                for name, info in model.model_fields.items():
+                    names.add(name)
+                    choices = getattr(info.validation_alias, "choices", ())
+                    names.update(choice for choice in choices if isinstance(choice, str))
+    return frozenset(names)
