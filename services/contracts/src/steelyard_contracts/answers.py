@@ -1,10 +1,10 @@
 """What the gateway says about an answer: citations, budget, support, and the stored ledger."""
 
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from .base import NonNegativeInt, PositiveInt, Response
+from .base import Bool, NonNegativeInt, NonNegativeNumber, Number, PositiveInt, Response
 from .documents import CandidateMetadata
 from .enums import CitationMode, Outcome, ScoreKind, Strategy
 from .ledger import Degradation, LedgerEntry, LedgerTotals
@@ -34,7 +34,7 @@ class Citation(Response):
     quote_end: NonNegativeInt
     answer_start: NonNegativeInt
     answer_end: NonNegativeInt
-    support: float
+    support: Number
 
 
 class UnsupportedSpan(Response):
@@ -58,6 +58,13 @@ class Budget(Response):
     unused: NonNegativeInt
     tokenizer: str
 
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        used = self.system + self.history + self.question + self.evidence + self.reserved
+        if self.window != used + self.unused:
+            raise ValueError(f"a window of {self.window} tokens is not {used} used and {self.unused} unused")
+        return self
+
 
 class Answered(Response):
     """The `steelyard` extension of an answer, in the body or in a stream's last chunk."""
@@ -69,7 +76,7 @@ class Answered(Response):
     citations: list[Citation] = Field(default_factory=list)
     unsupported: list[UnsupportedSpan] = Field(default_factory=list)
     invented_markers: NonNegativeInt = 0
-    extractive: bool = False
+    extractive: Bool = False
     abstained: str | None = Field(default=None, description="Why the no-evidence answer was given, None if it was not.")
     citation_mode: CitationMode
     budget: Budget | None = None
@@ -106,4 +113,4 @@ class Ledger(Response):
     unsupported: list[UnsupportedSpan] = Field(default_factory=list)
     budget: Budget | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
-    timings_ms: dict[str, float] = Field(default_factory=dict)
+    timings_ms: dict[str, NonNegativeNumber] = Field(default_factory=dict)

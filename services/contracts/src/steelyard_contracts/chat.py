@@ -1,10 +1,10 @@
 """The gateway's requests: OpenAI's chat completions and OPEA's chatqna, with one set of evidence overrides for both."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import AliasChoices, Field, model_validator
 
-from .base import Int, NonNegativeNumber, Number, PositiveInt, Probability, Request
+from .base import Bool, Int, Name, NonNegativeNumber, Nothing, Number, PositiveInt, Probability, Request, Text
 from .enums import SearchType, Strategy
 from .selection import SelectionOverrides
 
@@ -16,16 +16,24 @@ class ContentPart(Request):
     """A text part of a message. Images and audio are refused: no stage could account for them."""
 
     type: Literal["text"]
-    text: str
+    text: Text
 
 
 class Message(Request):
-    """One turn of a conversation."""
+    """One turn of a conversation.
+
+    The fields after `refusal` are those that OpenAI's own package repeats from an earlier answer of the assistant; here
+    they say nothing, so only their empty values are accepted.
+    """
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: str | list[ContentPart] | None = None
-    name: str | None = None
-    refusal: str | None = None
+    content: Text | list[ContentPart] | None = None
+    name: Text | None = None
+    refusal: Text | None = None
+    annotations: Nothing | None = None
+    audio: None = None
+    function_call: None = None
+    tool_calls: Nothing | None = None
 
     @property
     def text(self) -> str:
@@ -40,7 +48,7 @@ class Message(Request):
 class StreamOptions(Request):
     """OpenAI's stream options."""
 
-    include_usage: bool = False
+    include_usage: Bool | None = False
 
 
 class EvidenceOverrides(Request):
@@ -67,52 +75,59 @@ class SamplingFields(Request):
     frequency_penalty: Penalty | None = None
     presence_penalty: Penalty | None = None
     seed: Int | None = None
-    stop: str | list[str] | None = None
-    logit_bias: dict[str, Number] | None = None
-    logprobs: bool | None = None
-    top_logprobs: Int | None = None
-    response_format: dict[str, Any] | None = None
-    user: str | None = None
+    stop: Text | list[Text] | None = None
+    logit_bias: dict[Text, Number] | None = None
+    logprobs: Bool | None = None
+    top_logprobs: Annotated[int, Field(strict=True, ge=0, le=20)] | None = None
+    response_format: dict[Text, Any] | None = None
+    user: Text | None = None
 
 
 class ChatCompletionRequest(SamplingFields, EvidenceOverrides):
     """`POST /v1/chat/completions`. The fields after `n` are OpenAI's that do not change an answer here."""
 
     messages: Annotated[list[Message], Field(min_length=1)]
-    model: str | None = None
-    stream: bool | None = False
+    model: Text | None = None
+    stream: Bool | None = False
     stream_options: StreamOptions | None = None
     n: Annotated[int, Field(strict=True, ge=1, le=1)] | None = None
-    metadata: dict[str, str] | None = None
-    store: bool | None = None
-    service_tier: str | None = None
-    safety_identifier: str | None = None
-    prompt_cache_key: str | None = None
-    reasoning_effort: str | None = None
-    verbosity: str | None = None
+    metadata: dict[Text, Text] | None = None
+    store: Bool | None = None
+    service_tier: Text | None = None
+    safety_identifier: Text | None = None
+    prompt_cache_key: Text | None = None
+    reasoning_effort: Text | None = None
+    verbosity: Text | None = None
 
 
 class ChatQnARequest(SamplingFields, EvidenceOverrides):
     """`POST /v1/chatqna`: what OPEA's ChatQnA accepts, `stream` true by default.
 
-    The fields after `repetition_penalty` are OPEA's bookkeeping of its own stages. They are declared so that a genuine
-    OPEA payload validates; the gateway makes these values itself.
+    `messages` is also called `query`, as in OPEA's `LLMParamsDoc`. The fields after `repetition_penalty` are OPEA's
+    bookkeeping of its own stages. They are declared so that a genuine OPEA payload validates, and accept only what has
+    no effect: the gateway finds the evidence itself, so documents that a caller brings are refused, never ignored.
     """
 
-    messages: str | Annotated[list[Message], Field(min_length=1)]
-    model: str | None = None
-    stream: bool | None = True
+    messages: Text | Annotated[list[Message], Field(min_length=1)] = Field(
+        validation_alias=AliasChoices("messages", "query")
+    )
+    model: Text | None = None
+    stream: Bool | None = True
     stream_options: StreamOptions | None = None
     n: Annotated[int, Field(strict=True, ge=1, le=1)] | None = None
+    max_new_tokens: PositiveInt | None = Field(
+        default=None, description="Another limit of the answer's length; the smaller of both applies."
+    )
     top_k: PositiveInt | None = None
     typical_p: Probability | None = None
     repetition_penalty: NonNegativeNumber | None = None
+    id: Text | None = None
     modalities: list[Literal["text"]] | None = None
-    service_tier: str | None = None
-    tools: None = None
+    service_tier: Text | None = None
+    tools: Nothing | None = None
     tool_choice: Literal["none"] | None = None
-    parallel_tool_calls: bool | None = None
-    language: str | None = None
+    parallel_tool_calls: Bool | None = None
+    language: Text | None = None
     image_path: None = None
     audio_path: None = None
     best_of: Annotated[int, Field(strict=True, ge=1, le=1)] | None = None
@@ -121,29 +136,38 @@ class ChatQnARequest(SamplingFields, EvidenceOverrides):
     echo: Literal[False] | None = None
     add_generation_prompt: Literal[True] | None = None
     add_special_tokens: Literal[False] | None = None
-    documents: list[Any] | None = None
+    documents: Nothing | None = None
     chat_template: None = None
     chat_template_kwargs: None = None
     input: None = None
-    encoding_format: str | None = None
-    dimensions: int | None = None
-    embedding: list[float] | None = None
-    retrieved_docs: list[Any] | None = None
-    index_name: str | None = None
-    reranked_docs: list[Any] | None = None
+    encoding_format: Text | None = None
+    dimensions: PositiveInt | None = None
+    embedding: Nothing | None = None
+    retrieved_docs: Nothing | None = None
+    index_name: Text | None = None
+    reranked_docs: Nothing | None = None
+    input_guardrail_params: None = None
+    output_guardrail_params: None = None
     request_type: Literal["chat"] = "chat"
+
+    @model_validator(mode="after")
+    def _apply_max_new_tokens(self) -> Self:
+        limits = [limit for limit in (self.max_tokens, self.max_new_tokens) if limit is not None]
+        if limits:
+            self.max_tokens = min(limits)
+        return self
 
 
 class InspectRequest(EvidenceOverrides):
     """`POST /v1/inspect`: the pipeline without the model."""
 
-    messages: str | Annotated[list[Message], Field(min_length=1)]
+    messages: Text | Annotated[list[Message], Field(min_length=1)]
 
 
 class ReplayRequest(Request):
     """`POST /v1/replay`: select a recorded ledger's candidates again with other settings, without any model."""
 
-    ledger_id: str
+    ledger_id: Name
     strategy: Strategy | None = None
     top_n: PositiveInt | None = None
     threshold: Probability | None = None

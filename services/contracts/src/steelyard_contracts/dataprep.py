@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from .base import NonNegativeInt, Request, Response
+from .base import Name, NonNegativeInt, Request, Response, Text
 from .enums import FileStatus, JobState
 from .errors import ErrorCode
 
@@ -60,18 +60,18 @@ class DocumentList(Response):
 class GetRequest(Request):
     """Which documents to list: those of `scopes` (the default scope when absent)."""
 
-    scopes: list[str] | None = None
-    after: str | None = None
+    scopes: list[Name] | None = None
+    after: Text | None = None
     limit: int = Field(default=100, strict=True, ge=1, le=1000)
-    index_name: str | None = None
+    index_name: Text | None = None
 
 
 class DeleteRequest(Request):
     """Which document to delete: its id or its name. `file_path` is OPEA's name for it; `all` is not offered."""
 
-    file_path: str
-    scopes: list[str] | None = None
-    index_name: str | None = None
+    file_path: Name
+    scopes: list[Name] | None = None
+    index_name: Text | None = None
 
 
 class DeleteResponse(Response):

@@ -5,12 +5,14 @@ chunk id, so that an entry can not shift. OPEA drops `embedding`, `chunk_embeddi
 unknown; here they are declared.
 """
 
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from .base import Int, NonNegativeInt, NonNegativeNumber, Number, PositiveInt, Request, Response
+from .base import Name, NonNegativeInt, NonNegativeNumber, Number, PositiveInt, Probability, Request, Response, Text
 from .enums import Outcome, ScoreKind, SearchType
+from .errors import ErrorCode
 from .ledger import Degradation
 from .vectors import Vector
 
@@ -18,32 +20,32 @@ from .vectors import Vector
 class TextDoc(Request):
     """A text with its identity. `downstream_black_list` is OPEA's bookkeeping and has no effect here."""
 
-    id: str | None = None
-    text: str
+    id: Name | None = None
+    text: Text
     downstream_black_list: list[Any] | None = None
 
 
 class Constraints(Request):
     """A typed filter on candidates; every list given narrows the search, an empty list matches nothing."""
 
-    document_ids: list[str] | None = None
-    sources: list[str] | None = None
+    document_ids: list[Name] | None = None
+    sources: list[Text] | None = None
 
 
 class EmbedDoc(Request):
     """OPEA's `EmbedDoc`: a text with its vector and how to search with it."""
 
-    id: str | None = None
-    text: str | list[str]
+    id: Text | None = None
+    text: Text | list[Text]
     embedding: Vector | list[Vector]
     search_type: SearchType = SearchType.SIMILARITY
     k: PositiveInt = 4
     distance_threshold: NonNegativeNumber | None = None
     fetch_k: PositiveInt = 20
-    lambda_mult: Annotated[float, Field(strict=True, ge=0.0, le=1.0, allow_inf_nan=False)] = 0.5
+    lambda_mult: Probability = 0.5
     score_threshold: Number = 0.2
     constraints: Constraints | None = None
-    index_name: str | None = None
+    index_name: Text | None = None
     downstream_black_list: list[Any] | None = None
 
 
@@ -53,17 +55,17 @@ class CandidateMetadata(Request):
     `char_start` and `char_end` are a half-open span in Unicode code points of the stored document text.
     """
 
-    chunk_id: str
-    document_id: str
-    revision: str
-    source: str
-    title: str = ""
-    section: str = ""
+    chunk_id: Name
+    document_id: Name
+    revision: Text
+    source: Text
+    title: Text = ""
+    section: Text = ""
     char_start: NonNegativeInt
     char_end: NonNegativeInt
     page: PositiveInt | None = None
-    parent_id: str | None = None
-    scope: str
+    parent_id: Name | None = None
+    scope: Name
     tokens: NonNegativeInt | None = None
     scores: dict[ScoreKind, Number] = Field(default_factory=dict)
     chunk_embedding: Vector | None = None
@@ -71,16 +73,16 @@ class CandidateMetadata(Request):
     @model_validator(mode="after")
     def _span_is_ordered(self) -> Self:
         if self.char_end < self.char_start:
-            raise ValueError(f"char_end {self.char_end} lies before char_start {self.char_start}")
+            raise ValueError("char_end lies before char_start")
         return self
 
 
 class SearchedDoc(Response):
     """OPEA's `SearchedDoc`."""
 
-    id: str | None = None
+    id: Text | None = None
     retrieved_docs: list[TextDoc]
-    initial_query: str
+    initial_query: Text
     top_n: PositiveInt = 1
 
 
@@ -107,18 +109,29 @@ class SearchedMultimodalDoc(SearchedDoc):
 class TokenUsage(Response):
     """OpenAI's usage block of an embedding."""
 
-    prompt_tokens: Int
-    total_tokens: Int
+    prompt_tokens: NonNegativeInt
+    total_tokens: NonNegativeInt
 
 
 def check_alignment(docs: list[TextDoc], metadata: list[CandidateMetadata]) -> None:
-    """Raise ValueError unless `metadata` has one entry per document, repeating its id, and no id twice."""
+    """Raise the validation error `metadata_misaligned` unless `metadata` describes `docs` one by one.
+
+    There is one entry per document, it repeats the document's id, and no id occurs twice. The messages give positions
+    and never an id, because they reach whoever sent the documents.
+    """
     if len(docs) != len(metadata):
-        raise ValueError(f"metadata has {len(metadata)} entries for {len(docs)} retrieved_docs")
-    seen: set[str] = set()
+        raise misaligned(
+            "metadata has {entries} entries for {docs} retrieved_docs", entries=len(metadata), docs=len(docs)
+        )
+    seen: dict[str, int] = {}
     for position, (doc, entry) in enumerate(zip(docs, metadata, strict=True)):
         if doc.id is not None and doc.id != entry.chunk_id:
-            raise ValueError(f"metadata entry {position} is for chunk {entry.chunk_id!r}, the document is {doc.id!r}")
-        if entry.chunk_id in seen:
-            raise ValueError(f"chunk {entry.chunk_id!r} appears twice")
-        seen.add(entry.chunk_id)
+            raise misaligned("metadata entry {position} is for another chunk than its document", position=position)
+        first = seen.setdefault(entry.chunk_id, position)
+        if first != position:
+            raise misaligned("entries {first} and {position} are of the same chunk", first=first, position=position)
+
+
+def misaligned(message: str, **numbers: int) -> PydanticCustomError:
+    """The validation error for metadata that does not belong to its documents; `numbers` fill in `message`."""
+    return PydanticCustomError(ErrorCode.METADATA_MISALIGNED.value, message, dict(numbers))

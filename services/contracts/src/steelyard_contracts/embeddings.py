@@ -1,38 +1,52 @@
 """OpenAI's embeddings endpoint, and the OPEA form of it (`TextDoc` in, `EmbedDoc` out)."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, RootModel, Tag
 
-from .base import Int, PositiveInt, Request, Response
+from .base import NonNegativeInt, Number, PositiveInt, Request, Response, Text
 from .documents import TokenUsage
 
 
 class EmbeddingRequest(Request):
     """OpenAI's request; `base64` is little-endian float32. `request_type` is OPEA's bookkeeping."""
 
-    input: str | list[str]
-    model: str | None = None
+    input: Text | Annotated[list[Text], Field(min_length=1)]
+    model: Text | None = None
     encoding_format: Literal["float", "base64"] | None = "float"
     dimensions: PositiveInt | None = None
-    user: str | None = None
+    user: Text | None = None
     request_type: Literal["embedding"] = "embedding"
 
 
 class TextsDoc(Request):
     """OPEA's `TextDoc` as the embedding service takes it: one text, or several in one document."""
 
-    id: str | None = None
-    text: str | list[str]
+    id: Text | None = None
+    text: Text | Annotated[list[Text], Field(min_length=1)]
     downstream_black_list: list[Any] | None = None
+
+
+def _form(value: Any) -> str:
+    if isinstance(value, dict):
+        return "openai" if "input" in value else "opea"
+    return "openai" if isinstance(value, EmbeddingRequest) else "opea"
+
+
+class EmbeddingInput(
+    RootModel[
+        Annotated[Annotated[EmbeddingRequest, Tag("openai")] | Annotated[TextsDoc, Tag("opea")], Discriminator(_form)]
+    ]
+):
+    """Either form; the key `input` makes it OpenAI's, so that a fault is reported for that form alone."""
 
 
 class EmbeddingData(Response):
     """One vector: a JSON list, or base64 when the request asked for it."""
 
-    index: Int
+    index: NonNegativeInt
     object: Literal["embedding"] = "embedding"
-    embedding: list[float] | str
+    embedding: list[Number] | str
 
 
 class EmbeddingResponse(Response):

@@ -44,13 +44,17 @@ class ErrorCode(StrEnum):
     UPSTREAM_BAD_REPLY = "upstream_bad_reply"
     UPSTREAM_TIMEOUT = "upstream_timeout"
     UNSUPPORTED_TYPE = "unsupported_type"
-    ENCRYPTED_DOCUMENT = "encrypted_document"
+    ENCRYPTED_PDF = "encrypted_pdf"
+    ENCRYPTED_OFFICE = "encrypted_office"
     CORRUPT_DOCUMENT = "corrupt_document"
-    SCANNED_DOCUMENT = "scanned_document"
+    SCANNED_PDF = "scanned_pdf"
     EMPTY_DOCUMENT = "empty_document"
     UNDECODABLE_TEXT = "undecodable_text"
-    DOCUMENT_TOO_LARGE = "document_too_large"
-    PARSER_FAILED = "parser_failed"
+    MISSING_COLUMN = "missing_column"
+    TOO_LARGE = "too_large"
+    PARSER_TIMEOUT = "parser_timeout"
+    PARSER_MEMORY = "parser_memory"
+    PARSER_CRASHED = "parser_crashed"
     LINKS_DISABLED = "links_disabled"
 
 
@@ -82,13 +86,17 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.UPSTREAM_BAD_REPLY: 502,
     ErrorCode.UPSTREAM_TIMEOUT: 504,
     ErrorCode.UNSUPPORTED_TYPE: 415,
-    ErrorCode.ENCRYPTED_DOCUMENT: 422,
+    ErrorCode.ENCRYPTED_PDF: 422,
+    ErrorCode.ENCRYPTED_OFFICE: 422,
     ErrorCode.CORRUPT_DOCUMENT: 422,
-    ErrorCode.SCANNED_DOCUMENT: 422,
+    ErrorCode.SCANNED_PDF: 422,
     ErrorCode.EMPTY_DOCUMENT: 422,
     ErrorCode.UNDECODABLE_TEXT: 422,
-    ErrorCode.DOCUMENT_TOO_LARGE: 413,
-    ErrorCode.PARSER_FAILED: 422,
+    ErrorCode.MISSING_COLUMN: 422,
+    ErrorCode.TOO_LARGE: 413,
+    ErrorCode.PARSER_TIMEOUT: 422,
+    ErrorCode.PARSER_MEMORY: 422,
+    ErrorCode.PARSER_CRASHED: 422,
     ErrorCode.LINKS_DISABLED: 403,
 }
 """The one mapping of errors to HTTP. `context_length_exceeded` is 400 because OpenAI's own servers answer that."""

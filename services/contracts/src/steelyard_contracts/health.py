@@ -28,7 +28,7 @@ class HealthCheck(Response):
 
     service_title: str = Field(serialization_alias="Service Title")
     service_description: str = Field(serialization_alias="Service Description")
-    service_version: str = Field(serialization_alias="Service Version")
+    service_version: str = Field(serialization_alias="Version")
 
 
 class Info(Response):

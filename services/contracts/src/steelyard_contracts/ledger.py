@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from .base import NonNegativeInt, Number, PositiveInt, Response
+from .base import Bool, NonNegativeInt, Number, PositiveInt, Response
 from .enums import Fate, PairPolicy, Reason, ScoreKind, Stage
 
 
@@ -26,7 +27,7 @@ class PairReport(Response):
 
     tokens_total: NonNegativeInt
     tokens_kept: NonNegativeInt
-    truncated: bool
+    truncated: Bool
     policy: PairPolicy
     kept_spans: list[tuple[NonNegativeInt, NonNegativeInt]]
     query_tokens: NonNegativeInt
@@ -46,6 +47,9 @@ class ValueTerms(Response):
     value: Number
 
 
+_SENT_REASONS = frozenset({Reason.SELECTED, Reason.KEPT_FLOOR})
+
+
 class LedgerEntry(Response):
     """One candidate's account. `retrieval_rank` and `rank` count from 1; `rank` is None when it was dropped."""
 
@@ -59,6 +63,14 @@ class LedgerEntry(Response):
     reason: Reason
     rank: PositiveInt | None = None
 
+    @model_validator(mode="after")
+    def _fate_is_coherent(self) -> Self:
+        if (self.fate is Fate.SENT) != (self.rank is not None):
+            raise ValueError(f"a candidate that was {self.fate} has rank {self.rank}")
+        if self.fate is Fate.DROPPED and self.reason in _SENT_REASONS:
+            raise ValueError(f"{self.reason} is no reason to drop a candidate")
+        return self
+
 
 class LedgerTotals(Response):
     """The invariant in numbers: `retrieved == sent + sum(dropped.values())`."""
@@ -67,15 +79,19 @@ class LedgerTotals(Response):
     sent: NonNegativeInt
     dropped: dict[Reason, NonNegativeInt]
 
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        dropped = sum(self.dropped.values())
+        if self.retrieved != self.sent + dropped:
+            raise ValueError(f"{self.retrieved} retrieved is not {self.sent} sent and {dropped} dropped")
+        return self
+
 
 def totals(entries: Sequence[LedgerEntry]) -> LedgerTotals:
-    """Count a ledger; raises ValueError when a chunk is accounted for twice or a fate contradicts its rank."""
+    """Count a ledger; raises ValueError when a chunk is accounted for twice."""
     ids = [entry.chunk_id for entry in entries]
     if len(set(ids)) != len(ids):
         raise ValueError("a chunk is accounted for twice in one ledger")
-    for entry in entries:
-        if (entry.fate is Fate.SENT) != (entry.rank is not None):
-            raise ValueError(f"chunk {entry.chunk_id!r} is {entry.fate} with rank {entry.rank}")
     dropped = Counter(entry.reason for entry in entries if entry.fate is Fate.DROPPED)
     sent = sum(1 for entry in entries if entry.fate is Fate.SENT)
     return LedgerTotals(retrieved=len(entries), sent=sent, dropped=dict(dropped))

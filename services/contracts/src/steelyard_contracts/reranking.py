@@ -4,8 +4,8 @@ from typing import Any, Literal, Self
 
 from pydantic import AliasChoices, Field, model_validator
 
-from .base import NonNegativeInt, PositiveInt, Probability, Request, Response
-from .documents import CandidateMetadata, TextDoc, check_alignment
+from .base import Bool, Name, NonNegativeInt, Number, PositiveInt, Probability, Request, Response, Text
+from .documents import CandidateMetadata, TextDoc, check_alignment, misaligned
 from .enums import Outcome, ScoreKind, Strategy
 from .ledger import Degradation, LedgerEntry, PairReport
 from .vectors import Vector
@@ -19,19 +19,19 @@ class RerankingRequest(Request):
     carries, so that it can be posted here unchanged.
     """
 
-    initial_query: str = Field(validation_alias=AliasChoices("initial_query", "input"))
+    initial_query: Text = Field(validation_alias=AliasChoices("initial_query", "input"))
     retrieved_docs: list[TextDoc]
     metadata: list[CandidateMetadata] | None = None
     top_n: PositiveInt | None = None
     embedding: Vector | None = None
-    chunk_embeddings: dict[str, Vector] | None = None
+    chunk_embeddings: dict[Name, Vector] | None = None
     reranking_strategy: Strategy | None = None
     reranking_threshold: Probability | None = None
-    id: str | None = None
+    id: Text | None = None
     outcome: Outcome = Outcome.OK
     degraded: Degradation | None = None
     score_kind: ScoreKind | None = None
-    policy_hash: str = ""
+    policy_hash: Text = ""
     request_type: Literal["reranking"] = "reranking"
     downstream_black_list: list[Any] | None = None
 
@@ -41,21 +41,16 @@ class RerankingRequest(Request):
         """Take OPEA's bare strings, and hoist its per-document metadata into the parallel list."""
         if not isinstance(value, dict) or not isinstance(value.get("retrieved_docs"), list):
             return value
-        docs: list[Any] = []
-        hoisted: list[Any] = []
-        for doc in value["retrieved_docs"]:
-            if isinstance(doc, str):
-                docs.append({"text": doc})
-            elif isinstance(doc, dict) and "metadata" in doc:
-                docs.append({key: item for key, item in doc.items() if key != "metadata"})
-                hoisted.append(doc["metadata"])
-            else:
-                docs.append(doc)
-        present = [entry for entry in hoisted if entry is not None]
-        if present and value.get("metadata") is not None:
-            raise ValueError("metadata is given both as a list and inside retrieved_docs")
-        merged = {**value, "retrieved_docs": docs}
-        return {**merged, "metadata": hoisted} if present else merged
+        docs = [{"text": doc} if isinstance(doc, str) else doc for doc in value["retrieved_docs"]]
+        inside = [doc.get("metadata") if isinstance(doc, dict) else None for doc in docs]
+        bare = [_without_metadata(doc) if isinstance(doc, dict) else doc for doc in docs]
+        if all(entry is None for entry in inside):
+            return {**value, "retrieved_docs": bare}
+        if value.get("metadata") is not None:
+            raise misaligned("metadata is given both as a list and inside retrieved_docs")
+        if None in inside:
+            raise misaligned("retrieved_docs {position} has no metadata while others have", position=inside.index(None))
+        return {**value, "retrieved_docs": bare, "metadata": inside}
 
     @model_validator(mode="after")
     def _is_aligned(self) -> Self:
@@ -68,12 +63,16 @@ class RerankingRequest(Request):
         return self
 
 
+def _without_metadata(doc: dict[str, Any]) -> dict[str, Any]:
+    return {key: item for key, item in doc.items() if key != "metadata"}
+
+
 class RerankedDoc(Response):
     """A document that was kept. `score` is of the reply's `score_kind`; None when that kind has none for it."""
 
     id: str
     text: str
-    score: float | None = None
+    score: Number | None = None
     rank: PositiveInt
 
 
@@ -94,17 +93,17 @@ class RerankingResponse(Response):
 class RerankDocument(Request):
     """A document of the Cohere/Jina dialect."""
 
-    text: str
+    text: Text
 
 
 class RerankRequest(Request):
     """The Cohere v2 / Jina request."""
 
-    query: str
-    documents: list[str | RerankDocument]
-    model: str | None = None
+    query: Text
+    documents: list[Text | RerankDocument]
+    model: Text | None = None
     top_n: PositiveInt | None = None
-    return_documents: bool = False
+    return_documents: Bool | None = False
     max_tokens_per_doc: PositiveInt | None = None
     priority: NonNegativeInt | None = None
 
@@ -113,7 +112,7 @@ class RerankResult(Response):
     """One scored document; `pair` is Steelyard's survival report."""
 
     index: NonNegativeInt
-    relevance_score: float
+    relevance_score: Number
     document: RerankDocument | None = None
     pair: PairReport | None = None
 

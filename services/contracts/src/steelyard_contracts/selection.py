@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from .base import NonNegativeInt, NonNegativeNumber, Number, PositiveInt, Probability, Request, Response
+from .base import Name, NonNegativeInt, NonNegativeNumber, Number, PositiveInt, Probability, Request, Response, Text
 from .enums import Outcome, Strategy
 from .ledger import LedgerEntry
 from .vectors import Vector
@@ -11,11 +11,11 @@ from .vectors import Vector
 class SelectCandidate(Request):
     """One scored candidate. `score` is a rerank score; `tokens` come from a real tokenizer."""
 
-    id: str
+    id: Name
     score: Probability
     tokens: NonNegativeInt
     embedding: Vector | None = None
-    text: str | None = None
+    text: Text | None = None
 
 
 class SelectionOverrides(Request):

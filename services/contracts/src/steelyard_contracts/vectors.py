@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import sys
 from array import array
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 _BYTES_PER_VALUE = 4
+_NUMBER_TYPES = frozenset({int, float})
 
 
 class Vector:
@@ -32,15 +34,21 @@ class Vector:
 
     @classmethod
     def from_floats(cls, values: Iterable[float]) -> Vector:
-        """Build a vector from numbers; raises ValueError for anything that is not an int or float."""
+        """Build a vector from numbers.
+
+        Raises ValueError for anything that is not an int or float, and for a finite number beyond float32's range.
+        """
         numbers = list(values)
-        for position, value in enumerate(numbers):
-            if type(value) is not float and type(value) is not int:
-                raise ValueError(f"vector value {position} is not a number")
+        if not set(map(type, numbers)) <= _NUMBER_TYPES:
+            position = next(i for i, value in enumerate(numbers) if type(value) not in _NUMBER_TYPES)
+            raise ValueError(f"vector value {position} is not a number")
         try:
             packed = array("f", numbers)
+            overflown = sum(map(math.isinf, packed)) != sum(map(math.isinf, numbers))
         except OverflowError as error:
-            raise ValueError("a vector value is too large for a number") from error
+            raise ValueError("a vector value is too large for a float32") from error
+        if overflown:
+            raise ValueError("a vector value is too large for a float32")
         if sys.byteorder == "big":
             packed.byteswap()
         return cls(packed.tobytes())
@@ -53,7 +61,7 @@ class Vector:
         except binascii.Error as error:
             raise ValueError("a vector's base64 text is malformed") from error
         if dim is not None and vector.dim != dim:
-            raise ValueError(f"a vector says dim {dim} but its base64 text holds {vector.dim} values")
+            raise ValueError(f"a vector's base64 text holds {vector.dim} values, which is not its dim")
         return vector
 
     @property

@@ -15,6 +15,9 @@ class EmbeddingSettings(ProcessSettings, EmbeddingModelSettings):
         default=6000, description="Port of the embedding service; 0 takes a free one."
     )
     embedding_backend: Literal["local"] = Field(default="local", description="Where vectors are made.")
-    embedding_batch_texts: Annotated[IntSetting, Field(ge=1, le=4096)] = Field(
-        default=512, description="Most texts in one embedding request."
+    embedding_max_texts: Annotated[IntSetting, Field(ge=1, le=4096)] = Field(
+        default=256, description="Most texts in one embedding request."
+    )
+    embedding_threads: Annotated[IntSetting, Field(ge=1, le=64)] = Field(
+        default=1, description="Threads of the in-process embedding model."
     )

@@ -4,6 +4,7 @@ A stanza pins each file by size and SHA-256 and lists sources that carry those b
 (model name, file name, zip member) is validated here, once, so that the fetcher can join paths without a second look.
 """
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -92,6 +93,12 @@ class Model:
     def size(self) -> int:
         """Bytes of all files together."""
         return sum(file.size for file in self.files)
+
+    @property
+    def revision(self) -> str:
+        """Twelve hexadecimal digits that change when any file of the model does."""
+        pinned = "\n".join(f"{file.name} {file.sha256}" for file in self.files)
+        return hashlib.sha256(pinned.encode()).hexdigest()[:12]
 
     def licence_text(self) -> str:
         """The licence text that ships with this package."""

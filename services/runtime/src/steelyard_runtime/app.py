@@ -13,10 +13,11 @@ from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode
 from steelyard_contracts.health import HealthCheck, Info, Statistics
 
-from . import middleware, problems
+from . import logs, middleware, problems
 from .body import StrictRoute
 from .health import Health, Probe
 from .metrics import Metrics
+from .policy import policy_hash
 from .settings.groups import ProcessSettings
 
 VERSION = "0.1.0"
@@ -54,17 +55,19 @@ Lifespan = Callable[[Metrics], AbstractAsyncContextManager[Running]]
 
 
 def create_app(
-    service: Service, settings: ProcessSettings, policy_hash: str, lifespan: Lifespan, routers: Sequence[APIRouter]
+    service: Service, settings: ProcessSettings, lifespan: Lifespan, routers: Sequence[APIRouter]
 ) -> FastAPI:
     """Build the FastAPI app of one service."""
+    policy = policy_hash(service.policy)
     metrics = Metrics(service.stage)
 
     @asynccontextmanager
     async def run(app: FastAPI) -> AsyncIterator[None]:
-        async with lifespan(metrics) as running:
+        async with _opened(lifespan(metrics)) as running:
             health = Health(service.stage, running.probes)
             app.state.resources = running.resources
             app.state.health = health
+            app.state.policy_hash = policy
             await health.start()
             try:
                 yield
@@ -90,14 +93,28 @@ def create_app(
             concurrency=settings.steelyard_max_concurrency,
             timeout_s=settings.steelyard_request_timeout_s,
         ),
-        policy_hash=policy_hash,
+        policy_hash=policy,
         token=service_token(settings),
         openai_paths=service.openai_paths,
     )
     for router in routers:
         app.include_router(router)
-    app.include_router(_operations(service, policy_hash, metrics))
+    app.include_router(_operations(service, policy, metrics))
     return app
+
+
+@asynccontextmanager
+async def _opened(resources: AbstractAsyncContextManager[Running]) -> AsyncIterator[Running]:
+    """Open a service's resources; what keeps them from opening is logged, since the process then ends."""
+    try:
+        running = await resources.__aenter__()
+    except Exception as error:
+        logs.get().error("startup_failed", kind=type(error).__name__, cause=str(error))
+        raise
+    try:
+        yield running
+    finally:
+        await resources.__aexit__(None, None, None)
 
 
 def service_token(settings: ProcessSettings) -> str | None:
@@ -110,7 +127,7 @@ def service_token(settings: ProcessSettings) -> str | None:
     return token
 
 
-def _operations(service: Service, policy_hash: str, metrics: Metrics) -> APIRouter:
+def _operations(service: Service, policy: str, metrics: Metrics) -> APIRouter:
     router = APIRouter(tags=["operations"])
 
     @router.get("/live")
@@ -139,7 +156,7 @@ def _operations(service: Service, policy_hash: str, metrics: Metrics) -> APIRout
         return Info(
             service=service.stage,
             version=VERSION,
-            policy_hash=policy_hash,
+            policy_hash=policy,
             limits=dict(service.limits),
             models=dict(service.models),
         )

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from steelyard_contracts import headers
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, Problem, UpstreamError
+from steelyard_contracts.health import Readiness
 
 from . import context
 
@@ -56,41 +57,60 @@ class Upstream:
         if self._session is not None:
             await self._session.close()
 
-    async def post(self, path: str, payload: Mapping[str, Any] | BaseModel, reply: type[Payload]) -> Payload:
-        """POST `payload` and validate the reply as `reply`.
+    async def post(
+        self, path: str, payload: Mapping[str, Any] | BaseModel, reply: type[Payload], *, share: float = 1.0
+    ) -> Payload:
+        """POST `payload` and validate the reply as `reply`; `share` is the part of the remaining time it may take.
 
         Raises UpstreamError: the neighbour's own error when it sent a problem document, else `upstream_unreachable`,
         `upstream_timeout` or `upstream_bad_reply`.
         """
-        return self._validated(reply, await self.post_json(path, payload))
+        return self._validated(reply, await self.post_json(path, payload, share=share))
 
-    async def post_json(self, path: str, payload: Mapping[str, Any] | BaseModel) -> Any:
+    async def post_json(self, path: str, payload: Mapping[str, Any] | BaseModel, *, share: float = 1.0) -> Any:
         """POST `payload` and return the reply's JSON value; raises UpstreamError as `post` does."""
-        async with self.stream(path, payload) as response:
+        async with self.stream(path, payload, share=share) as response:
             return self._parsed(await self._read(response))
 
     async def get_json(self, path: str, timeout_s: float) -> Any:
         """GET `path` within `timeout_s` and return the JSON value; needs no current request. Raises UpstreamError."""
+        status, body = await self._get(path, timeout_s)
+        if status >= 400:
+            raise self._refused(status, body)
+        return self._parsed(body)
+
+    async def check_ready(self, timeout_s: float) -> None:
+        """Raise UpstreamError `not_ready` with the causes unless the neighbour says that it is ready."""
+        status, body = await self._get("/ready", timeout_s)
+        readiness = self._validated(Readiness, self._parsed(body))
+        if status != 200 or not readiness.ready:
+            causes = "; ".join(f"{one.name}: {one.cause}" for one in readiness.dependencies if not one.ready)
+            raise UpstreamError(ErrorCode.NOT_READY, f"{self.stage} is not ready ({causes})", stage=self.stage)
+
+    async def _get(self, path: str, timeout_s: float) -> tuple[int, bytes]:
+        sent = {} if self._token is None else {headers.AUTHORIZATION: f"Bearer {self._token}"}
         try:
-            async with asyncio.timeout(timeout_s), self._open().get(self.base_url + path) as response:
-                body = await self._read(response)
+            async with (
+                asyncio.timeout(timeout_s),
+                self._open().get(self.base_url + path, headers=sent, allow_redirects=False) as response,
+            ):
+                return response.status, await self._read(response)
         except TimeoutError:
             raise self._timed_out(path) from None
         except aiohttp.ClientError as error:
             raise self._unreachable(error) from error
-        if response.status >= 400:
-            raise self._refused(response.status, body)
-        return self._parsed(body)
 
     @asynccontextmanager
-    async def stream(self, path: str, payload: Mapping[str, Any] | BaseModel) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def stream(
+        self, path: str, payload: Mapping[str, Any] | BaseModel, *, share: float = 1.0
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         """POST `payload` and give the open reply, whose status is a success; raises UpstreamError as `post` does.
 
         The whole exchange, reading included, ends at the request's deadline. Leaving the context before the reply has
         been read closes the connection, which tells the neighbour to stop.
         """
         current = context.current()
-        remaining = current.remaining_s()
+        remaining = current.remaining_s() * share
         body = orjson.dumps(
             payload.model_dump(mode="json", exclude_none=True) if isinstance(payload, BaseModel) else payload
         )

@@ -113,3 +113,11 @@ class AdaptiveSettings(Settings):
         default=0.5,
         description="When nothing passes and the best score is at least this, that one is kept; empty = off.",
     )
+
+
+class RerankFailureSettings(Settings):
+    """What happens when reranking fails; the gateway needs it for a reranker that does not answer at all."""
+
+    rerank_failure_policy: Literal["degrade", "fail"] = Field(
+        default="degrade", description="degrade answers in cosine order and says so; fail answers with the error."
+    )

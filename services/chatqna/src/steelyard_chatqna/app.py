@@ -1,0 +1,101 @@
+"""The gateway's app."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+
+from steelyard_contracts.enums import Stage
+from steelyard_runtime.app import Running, Service, create_app, service_token
+from steelyard_runtime.blocking import Workers
+from steelyard_runtime.health import Probe
+from steelyard_runtime.http import Upstream
+from steelyard_runtime.metrics import Metrics
+
+from .answer import Answerer
+from .errors import ERRORS
+from .gateway import Gateway
+from .ledger_store import LedgerStore
+from .llm.client import LlmClient
+from .llm.tokens import counter
+from .parts import Parts
+from .routes import chat, ledgers
+from .settings import ChatqnaSettings
+
+_PROBE_TIMEOUT_S = 2.0
+
+
+def build(settings: ChatqnaSettings) -> FastAPI:
+    """Build the app; connections and the ledger store are opened when it starts."""
+    service = Service(
+        stage=Stage.GATEWAY,
+        title="Steelyard",
+        description="Answers questions from documents, and accounts for every piece of evidence.",
+        policy=_policy(settings),
+        errors=ERRORS,
+        limits={"context_tokens": settings.llm_context_tokens, "max_tokens": settings.llm_max_tokens},
+        models={"llm": {"id": settings.served_model}},
+        openai_paths=chat.OPENAI_PATHS,
+    )
+
+    @asynccontextmanager
+    async def lifespan(metrics: Metrics) -> AsyncIterator[Running]:
+        token = service_token(settings)
+        degraded = metrics.counter("rerank_degraded_total", "Requests answered without reranking.", ("reason",))
+        workers = Workers("ledgers", threads=1)
+        async with AsyncExitStack() as stack:
+            stack.callback(workers.close)
+            store = await workers.run(
+                LedgerStore, settings.ledger_path, settings.ledger_days, settings.ledger_max_mb * 2**20
+            )
+            stack.callback(store.close)
+            embedding = await stack.enter_async_context(Upstream(Stage.EMBEDDING, settings.embedding_url, token=token))
+            retriever = await stack.enter_async_context(Upstream(Stage.RETRIEVER, settings.retriever_url, token=token))
+            reranker = await stack.enter_async_context(Upstream(Stage.RERANKER, settings.reranker_url, token=token))
+            llm = await stack.enter_async_context(Upstream(Stage.LLM, settings.llm_url))
+            parts = Parts(embedding, retriever, reranker, _policy(settings), settings.rerank_failure_policy, degraded)
+            answerer = Answerer(
+                settings,
+                LlmClient(llm, settings.llm_model_id),
+                counter(settings.llm_tokenizer, llm, settings.llm_model_id),
+            )
+            probes: dict[str, Probe] = {
+                stage: _ready(upstream)
+                for stage, upstream in (("embedding", embedding), ("retriever", retriever), ("reranker", reranker))
+            }
+            if settings.llm_backend == "openai":
+                probes["llm"] = _listed(llm)
+            yield Running(Gateway(settings, parts, answerer, store, workers), probes)
+
+    return create_app(service, settings, lifespan, [chat.router, ledgers.router])
+
+
+def _policy(settings: ChatqnaSettings) -> Mapping[str, Any]:
+    return {
+        "llm_backend": settings.llm_backend,
+        "llm_model": settings.llm_model_id,
+        "context_tokens": settings.llm_context_tokens,
+        "citation_mode": settings.citation_mode,
+        "groundedness_policy": settings.groundedness_policy,
+        "grounding_min_score": settings.grounding_min_score,
+        "answer_without_evidence": settings.answer_without_evidence,
+        "rerank_failure_policy": settings.rerank_failure_policy,
+        "strategy": settings.reranking_strategy,
+        "top_n": settings.reranker_top_n,
+        "threshold": settings.reranking_threshold,
+    }
+
+
+def _ready(upstream: Upstream) -> Probe:
+    async def probe() -> None:
+        await upstream.check_ready(_PROBE_TIMEOUT_S)
+
+    return probe
+
+
+def _listed(llm: Upstream) -> Probe:
+    async def probe() -> None:
+        await llm.get_json("/v1/models", _PROBE_TIMEOUT_S)
+
+    return probe

@@ -1,0 +1,102 @@
+"""One request of the gateway from its body to its events or its ledger."""
+
+import time
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard_contracts.answers import Ledger
+from steelyard_contracts.chat import ChatCompletionRequest, ChatQnARequest, InspectRequest, SamplingFields
+from steelyard_contracts.errors import ErrorCode, SteelyardError
+from steelyard_runtime import context
+from steelyard_runtime.blocking import Workers
+
+from . import completions, ledgers
+from .answer import Answerer, Draft
+from .ask import Ask
+from .conversation import Conversation
+from .ledger_store import LedgerStore
+from .parts import Parts
+from .pipeline.evidence import gather
+from .settings import ChatqnaSettings
+from .sse_reply import DONE, event
+
+_PASSED_ON = (*SamplingFields.model_fields, "top_k", "typical_p", "repetition_penalty")
+_NOT_PASSED_ON = frozenset({"max_tokens", "max_completion_tokens"})
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """Everything that the routes need."""
+
+    settings: ChatqnaSettings
+    parts: Parts
+    answerer: Answerer
+    store: LedgerStore
+    workers: Workers
+
+    async def inspect(self, body: InspectRequest) -> Ledger:
+        """Run the pipeline without the model and keep its ledger."""
+        conversation = Conversation.of(body.messages)
+        evidence = await gather(Ask.of(conversation.question, body, self.settings), self.parts)
+        ledger = ledgers.of_evidence(uuid.uuid4().hex, evidence)
+        await self._keep(ledger)
+        return ledger
+
+    async def complete(self, body: ChatCompletionRequest | ChatQnARequest) -> dict[str, Any]:
+        """Answer in one piece."""
+        draft = await self._prepare(body)
+        async for _ in self._answer(draft, body):
+            pass
+        return completions.whole(draft, self._head(draft))
+
+    async def events(self, body: ChatCompletionRequest | ChatQnARequest) -> AsyncIterator[bytes]:
+        """Answer as server-sent events; what one read of the model brought leaves in one write."""
+        draft = await self._prepare(body)
+        head = self._head(draft)
+        lead = event(completions.chunk(head, {"role": "assistant", "content": ""}))
+        async for text in self._answer(draft, body):
+            yield lead + event(completions.chunk(head, {"content": text}))
+            lead = b""
+        with_usage = body.stream_options is not None and body.stream_options.include_usage
+        yield lead + b"".join(event(value) for value in completions.ending(draft, head, with_usage=with_usage)) + DONE
+
+    async def ledger(self, ledger_id: str) -> Ledger:
+        """A kept ledger; raises `not_found`."""
+        found = await self.workers.run(self.store.get, ledger_id)
+        if found is None:
+            raise SteelyardError(ErrorCode.NOT_FOUND, "there is no ledger of that id (any more)")
+        return found
+
+    async def _prepare(self, body: ChatCompletionRequest | ChatQnARequest) -> Draft:
+        conversation = Conversation.of(body.messages)
+        evidence = await gather(Ask.of(conversation.question, body, self.settings), self.parts)
+        return await self.answerer.prepare(uuid.uuid4().hex, conversation, evidence, _answer_tokens(body))
+
+    async def _answer(self, draft: Draft, body: ChatCompletionRequest | ChatQnARequest) -> AsyncIterator[str]:
+        sampling = self._sampling(draft, body)
+        with context.current().timed("llm"):
+            async for text in self.answerer.stream(draft, sampling):
+                yield text
+        await self._keep(ledgers.of_draft(draft))
+
+    async def _keep(self, ledger: Ledger) -> None:
+        kept = ledger if self.settings.ledger_texts else ledgers.without_texts(ledger)
+        await self.workers.run(self.store.put, kept)
+
+    def _sampling(self, draft: Draft, body: ChatCompletionRequest | ChatQnARequest) -> dict[str, Any]:
+        """The request's own sampling fields; a 0 is passed on as 0, an absent one is not sent."""
+        given = {name: getattr(body, name, None) for name in _PASSED_ON if name not in _NOT_PASSED_ON}
+        reserved = self.settings.llm_max_tokens if draft.budget is None else draft.budget.reserved
+        defaults = {"temperature": self.settings.llm_temperature, "max_tokens": reserved}
+        return defaults | {name: value for name, value in given.items() if value is not None}
+
+    def _head(self, draft: Draft) -> completions.Head:
+        return completions.Head(
+            id=f"chatcmpl-{draft.ledger_id}", created=int(time.time()), model=self.settings.served_model
+        )
+
+
+def _answer_tokens(body: ChatCompletionRequest | ChatQnARequest) -> int | None:
+    return body.max_tokens if body.max_completion_tokens is None else body.max_completion_tokens

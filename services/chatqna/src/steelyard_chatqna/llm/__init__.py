@@ -1,0 +1,1 @@
+"""The model server: OpenAI's API over HTTP, its stream parsed as what it is."""

@@ -1,0 +1,30 @@
+"""Stage 1: the query vector."""
+
+from steelyard_contracts.embeddings import EmbeddingRequest, EmbeddingResponse
+from steelyard_contracts.enums import Stage
+from steelyard_contracts.errors import ErrorCode, UpstreamError
+from steelyard_contracts.vectors import Vector
+
+from ..ask import Ask
+
+PATH = "/v1/embeddings"
+
+
+def align_inputs(ask: Ask) -> EmbeddingRequest:
+    """The question alone: the history would move its vector away from what is asked now."""
+    return EmbeddingRequest(input=ask.question, encoding_format="base64")
+
+
+def align_outputs(reply: EmbeddingResponse) -> Vector:
+    """The question's vector; raises `upstream_bad_reply` unless the reply has exactly that one."""
+    if len(reply.data) != 1 or reply.data[0].index != 0:
+        raise UpstreamError(
+            ErrorCode.UPSTREAM_BAD_REPLY,
+            f"embedding answered one text with {len(reply.data)} vectors",
+            stage=Stage.EMBEDDING,
+        )
+    embedding = reply.data[0].embedding
+    try:
+        return Vector.from_base64(embedding) if isinstance(embedding, str) else Vector.from_floats(embedding)
+    except ValueError as error:
+        raise UpstreamError(ErrorCode.UPSTREAM_BAD_REPLY, f"embedding: {error}", stage=Stage.EMBEDDING) from error

@@ -1,0 +1,157 @@
+"""The pipeline up to the model: question in, accounted evidence out.
+
+The same function serves chat, `/v1/inspect` and the laboratory.
+"""
+
+from dataclasses import dataclass, replace
+
+from steelyard_contracts.documents import CandidateMetadata, SearchedMultimodalDoc
+from steelyard_contracts.embeddings import EmbeddingResponse
+from steelyard_contracts.enums import Fate, Outcome, Reason, ScoreKind, Stage
+from steelyard_contracts.errors import ErrorCode, UpstreamError
+from steelyard_contracts.ledger import Degradation, LedgerEntry
+from steelyard_contracts.reranking import RerankingResponse
+from steelyard_contracts.vectors import Vector
+from steelyard_runtime import context, logs
+from steelyard_runtime.degraded import cosine_order
+from steelyard_runtime.policy import policy_hash
+
+from ..ask import Ask
+from ..parts import Parts
+from . import embedding, reranker, retriever
+
+_RERANKER_FAULTS = frozenset(
+    {
+        ErrorCode.UPSTREAM_UNREACHABLE,
+        ErrorCode.UPSTREAM_BAD_REPLY,
+        ErrorCode.UPSTREAM_TIMEOUT,
+        ErrorCode.OVERLOADED,
+        ErrorCode.NOT_READY,
+        ErrorCode.MODEL_UNAVAILABLE,
+    }
+)
+"""Faults of the reranker as a dependency. A fault of the data or of the request is not among them."""
+
+_RERANK_SHARE = 0.5
+"""The part of the remaining time that reranking may take, so that a slow one still leaves time for an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One piece of evidence: the stored text and where it comes from."""
+
+    chunk_id: str
+    text: str
+    metadata: CandidateMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was found and what became of it. `selected` are in rank order; `entries` account for every candidate."""
+
+    ask: Ask
+    query: Vector
+    candidates: tuple[Chunk, ...]
+    selected: tuple[Chunk, ...]
+    entries: tuple[LedgerEntry, ...]
+    score_kind: ScoreKind
+    degraded: tuple[Degradation, ...]
+    policy_hash: str
+
+    @property
+    def outcome(self) -> Outcome:
+        """`empty` when nothing was selected, else `degraded` when a stage failed openly, else `ok`."""
+        if not self.selected:
+            return Outcome.DEGRADED if self.degraded else Outcome.EMPTY
+        return Outcome.DEGRADED if self.degraded else Outcome.OK
+
+    @property
+    def best_score(self) -> float | None:
+        """The best rerank score, or None when nothing was scored by a reranker."""
+        if self.score_kind is not ScoreKind.RERANK:
+            return None
+        scores = [entry.scores[ScoreKind.RERANK] for entry in self.entries if ScoreKind.RERANK in entry.scores]
+        return max(scores, default=None)
+
+    def dropping(self, chunk_ids: frozenset[str], reason: Reason) -> "Evidence":
+        """The same evidence with some selected chunks dropped for a later reason; ranks close up."""
+        rank = 0
+        entries = []
+        for entry in sorted(self.entries, key=lambda one: one.rank or len(self.entries) + 1):
+            if entry.chunk_id in chunk_ids:
+                entries.append(entry.model_copy(update={"fate": Fate.DROPPED, "reason": reason, "rank": None}))
+            elif entry.rank is not None:
+                rank += 1
+                entries.append(entry.model_copy(update={"rank": rank}))
+            else:
+                entries.append(entry)
+        left = tuple(chunk for chunk in self.selected if chunk.chunk_id not in chunk_ids)
+        return replace(self, selected=left, entries=tuple(entries))
+
+
+async def gather(ask: Ask, parts: Parts) -> Evidence:
+    """Embed the question, retrieve candidates, rerank and select.
+
+    Raises UpstreamError when embedding or retrieval fails, EmbeddingMisalignedError when `adaptive` lacks a usable
+    vector. A reranker that fails degrades the evidence to cosine order, unless RERANK_FAILURE_POLICY is `fail`.
+    """
+    request = context.current()
+    with request.timed(Stage.EMBEDDING):
+        embedded = await parts.embedding.post(embedding.PATH, embedding.align_inputs(ask), EmbeddingResponse)
+    query = embedding.align_outputs(embedded)
+    with request.timed(Stage.RETRIEVER):
+        reply = await parts.retriever.post(retriever.PATH, retriever.align_inputs(ask, query), SearchedMultimodalDoc)
+    found = retriever.align_outputs(ask, reply)
+    with request.timed(Stage.RERANKER):
+        selection = await _select(ask, query, found, parts)
+    chunks = tuple(
+        Chunk(entry.chunk_id, doc.text, entry) for entry, doc in zip(found.metadata, found.retrieved_docs, strict=True)
+    )
+    by_id = {chunk.chunk_id: chunk for chunk in chunks}
+    return Evidence(
+        ask=ask,
+        query=query,
+        candidates=chunks,
+        selected=tuple(by_id[doc.id] for doc in selection.reranked_docs),
+        entries=tuple(selection.ledger),
+        score_kind=selection.score_kind,
+        degraded=tuple(part for part in (found.degraded, selection.degraded) if part is not None),
+        policy_hash=policy_hash(
+            {
+                **parts.policy,
+                **ask.policy,
+                "embedding": [embedded.model, embedded.model_revision],
+                "retriever": found.policy_hash,
+                "reranker": selection.policy_hash,
+            }
+        ),
+    )
+
+
+async def _select(ask: Ask, query: Vector, found: SearchedMultimodalDoc, parts: Parts) -> RerankingResponse:
+    request = reranker.align_inputs(ask, query, found)
+    if not found.retrieved_docs:
+        return RerankingResponse(
+            outcome=Outcome.EMPTY,
+            policy_hash="",
+            strategy=ask.strategy,
+            score_kind=ScoreKind.RERANK,
+            initial_query=ask.question,
+            reranked_docs=[],
+            ledger=[],
+        )
+    try:
+        reply = await parts.reranker.post(reranker.PATH, request, RerankingResponse, share=_RERANK_SHARE)
+        return reranker.align_outputs(found, reply)
+    except UpstreamError as error:
+        if error.code not in _RERANKER_FAULTS or parts.rerank_failure_policy == "fail":
+            raise
+        logs.get().warning("rerank_degraded", reason=str(error.code), candidates=len(found.retrieved_docs))
+        parts.rerank_degraded.labels(str(error.code)).inc()
+        return cosine_order(
+            request,
+            top_n=ask.top_n,
+            strategy=ask.strategy,
+            degraded=Degradation(stage=Stage.RERANKER, reason=str(error.code), detail=error.detail),
+            policy_hash="",
+        )

@@ -1,0 +1,43 @@
+"""Stage 2: the candidates."""
+
+from typing import Any
+
+from steelyard_contracts.documents import SearchedMultimodalDoc
+from steelyard_contracts.enums import Stage
+from steelyard_contracts.errors import ErrorCode, UpstreamError
+from steelyard_contracts.retrieval import RetrievalRequest
+from steelyard_contracts.vectors import Vector
+
+from ..ask import Ask
+
+PATH = "/v1/retrieval"
+
+
+def align_inputs(ask: Ask, query: Vector) -> RetrievalRequest:
+    """The question, its vector, and the effective strategy, which decides whether chunk embeddings come along."""
+    optional: dict[str, Any] = {
+        "fetch_k": ask.fetch_k,
+        "lambda_mult": ask.lambda_mult,
+        "score_threshold": ask.score_threshold,
+        "distance_threshold": ask.distance_threshold,
+    }
+    return RetrievalRequest(
+        text=ask.question,
+        embedding=query,
+        search_type=ask.search_type,
+        k=ask.k,
+        scopes=list(ask.scopes),
+        reranking_strategy=ask.strategy,
+        top_n=ask.top_n,
+        **{name: value for name, value in optional.items() if value is not None},
+    )
+
+
+def align_outputs(ask: Ask, found: SearchedMultimodalDoc) -> SearchedMultimodalDoc:
+    """The candidates as they are; raises `scope_unknown` if one lies outside the scopes that were asked for."""
+    strays = [entry.chunk_id for entry in found.metadata if entry.scope not in ask.scopes]
+    if strays:
+        raise UpstreamError(
+            ErrorCode.SCOPE_UNKNOWN, f"{len(strays)} candidates lie outside the scope", stage=Stage.RETRIEVER
+        )
+    return found

@@ -1,0 +1,44 @@
+"""`POST /v1/chat/completions` and `GET /v1/models` (OpenAI), and `POST /v1/chatqna` (OPEA)."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import Response
+
+from steelyard_contracts.chat import ChatCompletionRequest, ChatQnARequest
+from steelyard_runtime.body import StrictRoute
+from steelyard_runtime.replies import json_reply
+
+from ..errors import ERRORS
+from ..gateway import Gateway
+from ..sse_reply import SseReply
+from .access import gateway
+
+router = APIRouter(route_class=StrictRoute, tags=["chat"])
+
+OPENAI_PATHS = frozenset({"/v1/chat/completions", "/v1/models"})
+
+
+@router.post("/v1/chat/completions")
+async def chat_completions(body: ChatCompletionRequest, served: Annotated[Gateway, Depends(gateway)]) -> Response:
+    """Answer with evidence, in OpenAI's shape; the `steelyard` field has citations, outcome, budget and ledger id."""
+    return await _reply(body, served)
+
+
+@router.post("/v1/chatqna")
+async def chatqna(body: ChatQnARequest, served: Annotated[Gateway, Depends(gateway)]) -> Response:
+    """Answer an OPEA request; streams by default, each event a JSON object in UTF-8."""
+    return await _reply(body, served)
+
+
+@router.get("/v1/models")
+async def models(served: Annotated[Gateway, Depends(gateway)]) -> dict[str, Any]:
+    """The one model that answers. Requests may name any model; replies name this one."""
+    model = {"id": served.settings.served_model, "object": "model", "created": 0, "owned_by": "steelyard"}
+    return {"object": "list", "data": [model]}
+
+
+async def _reply(body: ChatCompletionRequest | ChatQnARequest, served: Gateway) -> Response:
+    if body.stream:
+        return SseReply(served.events(body), ERRORS)
+    return json_reply(await served.complete(body))

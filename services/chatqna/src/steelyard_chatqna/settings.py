@@ -1,0 +1,86 @@
+"""Settings of the gateway."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from steelyard_contracts.enums import CitationMode, GroundednessPolicy, SearchType
+from steelyard_runtime.settings.groups import (
+    EmbeddingUrlSettings,
+    ProcessSettings,
+    RerankFailureSettings,
+    ScopeSettings,
+    StrategySettings,
+)
+from steelyard_runtime.settings.types import BoolSetting, FloatSetting, IntSetting, OptionalFloatSetting
+
+
+class ChatqnaSettings(ProcessSettings, ScopeSettings, StrategySettings, RerankFailureSettings, EmbeddingUrlSettings):
+    """What the gateway reads."""
+
+    chatqna_port: Annotated[IntSetting, Field(ge=0, le=65535)] = Field(
+        default=8888, description="Port of the gateway; 0 takes a free one."
+    )
+    retriever_url: str = Field(default="http://127.0.0.1:7000", description="Base URL of the retriever service.")
+    reranker_url: str = Field(default="http://127.0.0.1:8000", description="Base URL of the reranker service.")
+    search_type: SearchType = Field(
+        default=SearchType.HYBRID, description="Search type of requests that name none; hybrid suits an English model."
+    )
+    rerank_candidates: Annotated[IntSetting, Field(ge=1, le=1000)] = Field(
+        default=20, description="Candidates that are retrieved for reranking."
+    )
+    llm_backend: Literal["openai", "extractive"] = Field(
+        default="openai",
+        description="Who answers: an OpenAI-compatible server, or verbatim sentences of the evidence.",
+    )
+    llm_url: str = Field(default="http://127.0.0.1:9009", description="Base URL of the OpenAI-compatible server.")
+    llm_model_id: str = Field(
+        default="qwen2.5-coder-0.5b-instruct-q4_k_m", min_length=1, description="Model that the server is asked for."
+    )
+    llm_tokenizer: Literal["llamacpp", "vllm"] = Field(
+        default="llamacpp", description="How the server counts tokens: llama.cpp's or vLLM's endpoints."
+    )
+    llm_context_tokens: Annotated[IntSetting, Field(ge=256, le=4_000_000)] = Field(
+        default=4096, description="Window of the served model in its own tokens."
+    )
+    llm_max_tokens: Annotated[IntSetting, Field(ge=1, le=1_000_000)] = Field(
+        default=256, description="Tokens reserved for an answer when the request names no limit."
+    )
+    llm_temperature: Annotated[FloatSetting, Field(ge=0, le=2)] = Field(
+        default=0.0, description="Temperature of requests that name none."
+    )
+    citation_mode: CitationMode = Field(
+        default=CitationMode.ATTRIBUTED,
+        description="attributed aligns the answer's sentences to the evidence; inline asks the model for markers.",
+    )
+    groundedness_policy: GroundednessPolicy = Field(
+        default=GroundednessPolicy.ABSTAIN,
+        description="abstain replaces an answer of which nothing is supported; flag only marks it.",
+    )
+    grounding_min_score: Annotated[OptionalFloatSetting, Field(ge=0, le=1)] = Field(
+        default=None, description="No answer is tried when the best rerank score is below this; empty = off."
+    )
+    answer_without_evidence: BoolSetting = Field(
+        default=False, description="Let the model answer when there is no evidence; the answer is flagged."
+    )
+    no_evidence_answer: str = Field(
+        default="I found no evidence for an answer in the documents.",
+        min_length=1,
+        description="The answer when there is no evidence.",
+    )
+    ledger_path: Path = Field(default=Path(".steelyard/ledgers.db"), description="File of the ledger store.")
+    ledger_days: Annotated[IntSetting, Field(ge=0, le=3650)] = Field(
+        default=30, description="Days that ledgers are kept; 0 = none are kept."
+    )
+    ledger_max_mb: Annotated[IntSetting, Field(ge=1, le=1_000_000)] = Field(
+        default=256, description="Size at which the oldest ledgers are dropped, in MiB."
+    )
+    ledger_texts: BoolSetting = Field(
+        default=True, description="Keep questions, answers and evidence texts in ledgers; false keeps ids and numbers."
+    )
+
+    @property
+    def served_model(self) -> str:
+        """The name under which answers are given: the model's, or `extractive`."""
+        return "extractive" if self.llm_backend == "extractive" else self.llm_model_id

@@ -1,0 +1,9 @@
+"""`python -m steelyard_dataprep`: run the ingestion service."""
+
+from steelyard_runtime.serve import run
+
+from .app import build
+from .settings import DataprepSettings
+
+if __name__ == "__main__":
+    run("dataprep", DataprepSettings, lambda settings: settings.dataprep_port, build)

@@ -1,0 +1,84 @@
+"""The ingestion service's app."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI
+
+from steelyard_contracts.enums import Stage
+from steelyard_contracts.errors import ErrorCode
+from steelyard_models.catalogue import load_catalogue
+from steelyard_models.errors import ModelError
+from steelyard_models.fetch import locate
+from steelyard_models.tokenizer import TextTokenizer
+from steelyard_runtime.app import Running, Service, create_app, service_token
+from steelyard_runtime.blocking import Workers
+from steelyard_runtime.http import Upstream
+from steelyard_runtime.metrics import Metrics
+from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
+from steelyard_store.errors import InvalidQuery, StoreError
+
+from .catalogue import Catalogue
+from .ingestion import ChunkSize, Ingestion
+from .jobs import Jobs
+from .parsing.limits import ParseLimits
+from .routes import Dataprep, router
+from .settings import DataprepSettings
+
+_MIB = 2**20
+
+
+def build(settings: DataprepSettings) -> FastAPI:
+    """Build the app. Raises UnknownModelError, and ValueError for chunks that the embedding model could not read."""
+    model = load_catalogue().model(settings.embedding_model_id)
+    size = ChunkSize(settings.chunk_max_tokens, settings.chunk_overlap_tokens)
+    if size.overlap_tokens >= size.max_tokens:
+        raise ValueError(
+            f"CHUNK_OVERLAP_TOKENS={size.overlap_tokens} should be below CHUNK_MAX_TOKENS={size.max_tokens}"
+        )
+    service = Service(
+        stage=Stage.DATAPREP,
+        title="Steelyard dataprep",
+        description="Takes in documents: whole, or not at all with the reason.",
+        policy={"chunk_max_tokens": size.max_tokens, "chunk_overlap_tokens": size.overlap_tokens},
+        errors={
+            StoreError: ErrorCode.STORE_UNAVAILABLE,
+            InvalidQuery: ErrorCode.INVALID_REQUEST,
+            ModelError: ErrorCode.MODEL_UNAVAILABLE,
+        },
+        limits={"max_file_mb": settings.dataprep_max_file_mb, "max_upload_mb": settings.dataprep_max_upload_mb},
+        models={"tokenizer": {"id": model.name, "revision": model.revision}},
+        max_body_mb=settings.dataprep_max_upload_mb,
+    )
+    limits = ParseLimits(
+        max_input_bytes=settings.dataprep_max_file_mb * _MIB,
+        memory_bytes=settings.parser_memory_mb * _MIB,
+        wall_seconds=settings.parser_timeout_s,
+    )
+
+    @asynccontextmanager
+    async def lifespan(_metrics: Metrics) -> AsyncIterator[Running]:
+        folder = None if settings.steelyard_model_dir is None else Path(settings.steelyard_model_dir)
+        tokenizer = TextTokenizer(locate(settings.embedding_model_id, folder))
+        if size.max_tokens + tokenizer.special_tokens > model.max_tokens:
+            raise ValueError(
+                f"CHUNK_MAX_TOKENS={size.max_tokens} with {tokenizer.special_tokens} special tokens is more than"
+                f" {model.name} reads ({model.max_tokens})"
+            )
+        workers = Workers("dataprep", threads=1)
+        async with AsyncExitStack() as stack:
+            stack.callback(workers.close)
+            writer = await stack.enter_async_context(EmbeddedWriter(settings.store_path))
+            reader = await stack.enter_async_context(EmbeddedReader(settings.store_path))
+            embedding = await stack.enter_async_context(
+                Upstream(Stage.EMBEDDING, settings.embedding_url, token=service_token(settings))
+            )
+            ingestion = Ingestion(reader, writer, embedding, workers, tokenizer.count, size, limits)
+            jobs = Jobs(ingestion)
+            stack.push_async_callback(jobs.stop)
+            catalogue = Catalogue(reader, writer, settings.steelyard_scopes)
+            resources = Dataprep(jobs, catalogue, limits.max_input_bytes)
+            yield Running(resources, probes={"store": ingestion.prepare})
+
+    return create_app(service, settings, lifespan, [router])

@@ -1,0 +1,68 @@
+"""The documents that are in the store: listing and deleting."""
+
+from steelyard_contracts.dataprep import DocumentInfo, DocumentList
+from steelyard_contracts.errors import ErrorCode, SteelyardError
+from steelyard_store.port import ChunkReader, ChunkWriter
+from steelyard_store.records import DocumentSummary, Filter
+
+
+class Catalogue:
+    """Lists and deletes documents within scopes that exist. The first of `scopes` is the default."""
+
+    def __init__(self, reader: ChunkReader, writer: ChunkWriter, scopes: tuple[str, ...]) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._scopes = scopes
+
+    def scope(self, given: str | None) -> str:
+        """The scope to ingest into; raises `scope_unknown`."""
+        if given is None:
+            return self._scopes[0]
+        return self._known([given])[0]
+
+    async def documents(self, scopes: list[str] | None, after: str | None, limit: int) -> DocumentList:
+        """One page of the documents of `scopes` (None = the default scope), by id. Raises StoreError."""
+        page = await self._reader.documents(self._filter(scopes), limit=limit, after=after)
+        return DocumentList(documents=[_info(summary) for summary in page.documents], next_after=page.next_after)
+
+    async def delete(self, name_or_id: str, scopes: list[str] | None) -> list[str]:
+        """Delete the document of that id or name and return its id; raises `not_found`."""
+        within = self._filter(scopes)
+        ids = [name_or_id] if await self._reader.document(name_or_id, within) is not None else []
+        if not ids:
+            ids = await self._named(name_or_id, within)
+        deleted = [one for one in ids if await self._writer.delete(one, within=within)]
+        if not deleted:
+            raise SteelyardError(ErrorCode.NOT_FOUND, "file_path: no document has this id or name")
+        return deleted
+
+    async def _named(self, name: str, within: Filter) -> list[str]:
+        named = Filter(within.scopes, sources=[name])
+        return [one.document_id for one in (await self._reader.documents(named)).documents]
+
+    def _filter(self, scopes: list[str] | None) -> Filter:
+        if scopes is None:
+            return Filter([self._scopes[0]])
+        if not scopes:
+            raise SteelyardError(ErrorCode.SCOPE_REQUIRED, "scopes: is empty; documents are seen by named scopes only")
+        return Filter(self._known(scopes))
+
+    def _known(self, scopes: list[str]) -> list[str]:
+        unknown = sorted(set(scopes) - set(self._scopes))
+        if unknown:
+            raise SteelyardError(ErrorCode.SCOPE_UNKNOWN, f"scopes: {', '.join(unknown)} does not exist")
+        return scopes
+
+
+def _info(summary: DocumentSummary) -> DocumentInfo:
+    return DocumentInfo(
+        document_id=summary.document_id,
+        revision=summary.revision,
+        name=summary.source,
+        title=summary.title,
+        scope=summary.scope,
+        media_type=summary.media_type,
+        size_bytes=summary.size_bytes,
+        chunks=summary.chunk_count,
+        created_at=summary.created_at,
+    )

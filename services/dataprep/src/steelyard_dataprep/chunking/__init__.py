@@ -1,0 +1,11 @@
+"""Parsed documents in, token-sized chunks with exact spans out."""
+
+from steelyard_dataprep.chunking.abstract import abstract
+from steelyard_dataprep.chunking.chunker import chunk
+from steelyard_dataprep.chunking.counter import token_counter
+from steelyard_dataprep.chunking.spans import ChunkingError, ChunkSpan
+
+# Raise it whenever the same document gives other chunks: stored revisions are named after it.
+CHUNKER_VERSION = "1"
+
+__all__ = ["CHUNKER_VERSION", "ChunkSpan", "ChunkingError", "abstract", "chunk", "token_counter"]

@@ -1,0 +1,121 @@
+"""Cuts a parsed document into chunks, section by section."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from steelyard_dataprep.chunking.counter import TokenCounter
+from steelyard_dataprep.chunking.graphemes import trim
+from steelyard_dataprep.chunking.spans import ChunkingError, ChunkSpan
+from steelyard_dataprep.chunking.splitter import Sizer, split
+from steelyard_dataprep.parsing.document import ParsedDocument, Section
+
+_CHARS_PER_TOKEN = 8
+# Below this much room next to its heading, a section's first piece would be a fragment.
+_MAX_HEADING_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A section's text, preceded by the headings above it that have no text of their own."""
+
+    section: int
+    start: int
+    body: int
+    end: int
+
+
+def chunk(
+    document: ParsedDocument,
+    count_tokens: TokenCounter,
+    *,
+    max_tokens: int = 200,
+    overlap_tokens: int = 0,
+    max_chars: int | None = None,
+) -> tuple[ChunkSpan, ...]:
+    """Cut `document` into chunks of at most `max_tokens` tokens by `count_tokens` and `max_chars` code points.
+
+    `max_chars` (default 8 per token) bounds text that the tokenizer cannot read and counts as next to nothing.
+    Every character that is not white space is in a chunk; no chunk begins or ends inside a grapheme cluster, unless
+    that cluster alone exceeds a chunk; no chunk holds body text of two sections. A heading travels with the text
+    that follows it, also the heading of an outer section that has no text of its own. Chunks of one section share
+    up to `overlap_tokens` tokens with their predecessor. Time is linear in the length of the text.
+
+    Raises ChunkingError if the limits cannot be kept.
+    """
+    limit = _CHARS_PER_TOKEN * max_tokens if max_chars is None else max_chars
+    if max_tokens < 1 or limit < 1 or not 0 <= overlap_tokens < max_tokens:
+        raise ChunkingError(f"need 0 <= overlap_tokens < max_tokens, got {overlap_tokens}, {max_tokens}, {limit} chars")
+    sizer = Sizer(count_tokens, max_tokens, limit)
+    page_starts = [page.char_start for page in document.pages]
+    chunks: list[ChunkSpan] = []
+    for unit in _units(document):
+        section = document.sections[unit.section]
+        path = (*section.path, section.title) if section.level > 0 else section.path
+        for start, end in _split_unit(document.text, unit, sizer, overlap_tokens):
+            chunks.append(
+                ChunkSpan(
+                    len(chunks),
+                    start,
+                    end,
+                    count_tokens(document.text[start:end]),
+                    unit.section,
+                    path,
+                    document.pages[bisect_right(page_starts, start) - 1].number if page_starts else None,
+                )
+            )
+    return tuple(chunks)
+
+
+def _units(document: ParsedDocument) -> Iterator[_Unit]:
+    start: int | None = None
+    following: tuple[Section | None, ...] = (*document.sections[1:], None)
+    for index, (section, after) in enumerate(zip(document.sections, following, strict=True)):
+        start = section.char_start if start is None else start
+        only_heading = section.body_start > section.char_start and not _has_text(
+            document.text, section.body_start, section.char_end
+        )
+        if only_heading and after is not None and after.level > section.level:
+            continue
+        yield _Unit(index, start, section.body_start, section.char_end)
+        start = None
+
+
+def _has_text(text: str, start: int, end: int) -> bool:
+    return bool(text[start:end].strip())
+
+
+def _split_unit(text: str, unit: _Unit, sizer: Sizer, overlap_tokens: int) -> Iterator[tuple[int, int]]:
+    opening = _with_headings(text, unit, sizer, overlap_tokens)
+    start = unit.start
+    if opening is not None:
+        first, start = opening
+        yield first
+    yield from split(text, start, unit.end, sizer, overlap_tokens=overlap_tokens)
+
+
+def _with_headings(text: str, unit: _Unit, sizer: Sizer, overlap_tokens: int) -> tuple[tuple[int, int], int] | None:
+    """Return the unit's first chunk, of its headings and as much text as fits, and where the next one begins.
+
+    Return None where there is nothing to keep together, or the headings leave too little room.
+    """
+    body, _ = trim(text, unit.body, unit.end)
+    start, heading_end = trim(text, unit.start, unit.body)
+    if heading_end == start or not _has_text(text, unit.body, unit.end):
+        return None
+    heading_tokens = sizer.size(text[start:body])
+    if heading_tokens > sizer.max_tokens * _MAX_HEADING_SHARE:
+        return None
+    room = sizer.max_tokens - heading_tokens
+    # A tokenizer may count the whole as more than its parts; less room is then tried.
+    while room > 0:
+        pieces = split(text, body, unit.end, sizer, overlap_tokens=min(overlap_tokens, room - 1), capacity=room)
+        _, end = next(pieces)
+        excess = sizer.size(text[start:end]) - sizer.max_tokens
+        if excess <= 0:
+            following = next(pieces, None)
+            return (start, end), (following[0] if following is not None else unit.end)
+        room -= max(excess, room // 4, 1)
+    return None

@@ -1,0 +1,96 @@
+"""Splits a span of text into pieces that fit, at the best boundary of meaning that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from semantic_text_splitter import TextSplitter
+
+from steelyard_dataprep.chunking.counter import TokenCounter
+from steelyard_dataprep.chunking.graphemes import boundary_before, trim
+from steelyard_dataprep.chunking.spans import ChunkingError
+
+# semantic-text-splitter looks ahead over the whole rest of a line for each piece, which is quadratic in the line.
+# In windows of this many pieces it is linear; a window's last piece is split again at the start of the next one.
+_WINDOW_PIECES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Sizer:
+    """What fits into a piece: `max_tokens` by `count_tokens`, and `max_chars` code points.
+
+    The second bound exists because a tokenizer may count any long run without spaces as one unknown token
+    (WordPiece does, above 100 characters): such text would have no size at all.
+    """
+
+    count_tokens: TokenCounter
+    max_tokens: int
+    max_chars: int
+
+    def size(self, text: str) -> int:
+        """Return the number of tokens, or `max_tokens + 1` for text above `max_chars`, without tokenizing it."""
+        return self.max_tokens + 1 if len(text) > self.max_chars else self.count_tokens(text)
+
+    def fits(self, text: str) -> bool:
+        """Whether the text is within both bounds."""
+        return self.size(text) <= self.max_tokens
+
+
+def split(
+    text: str, start: int, end: int, sizer: Sizer, *, overlap_tokens: int = 0, capacity: int | None = None
+) -> Iterator[tuple[int, int]]:
+    """Yield trimmed spans in order which together hold every character of `[start, end)` that is not white space.
+
+    `capacity` (default `sizer.max_tokens`) bounds a piece's tokens; `start` must be a cluster boundary. Each piece
+    may repeat up to `overlap_tokens` of the one before. Time is linear in the length.
+
+    Raises ChunkingError if a single character exceeds the capacity.
+    """
+    limit = sizer.max_tokens if capacity is None else capacity
+    bounded = Sizer(sizer.count_tokens, limit, sizer.max_chars)
+    splitter = TextSplitter.from_callback(bounded.size, limit, overlap=overlap_tokens, trim=False)
+    known = covered = start
+    for raw_start, raw_end in _raw_pieces(text, start, end, splitter, _WINDOW_PIECES * sizer.max_chars):
+        piece_start = raw_start if raw_start <= known else boundary_before(text, known, raw_start)
+        piece_end = boundary_before(text, piece_start, raw_end)
+        known = piece_start
+        first, last = trim(text, piece_start, piece_end)
+        if last > max(first, covered):
+            covered = last
+            yield from _fitting(text, first, last, bounded)
+
+
+def _raw_pieces(text: str, start: int, end: int, splitter: TextSplitter, window: int) -> Iterator[tuple[int, int]]:
+    while start < end:
+        stop = min(start + window, end)
+        pieces = [
+            (start + offset, start + offset + len(piece)) for offset, piece in splitter.chunk_indices(text[start:stop])
+        ]
+        if stop == end:
+            yield from pieces
+            return
+        # One piece would mean that it fills the window, which is several times what fits.
+        yield from pieces[:-1]
+        start = pieces[-1][0]
+
+
+def _fitting(text: str, start: int, end: int, sizer: Sizer) -> Iterator[tuple[int, int]]:
+    """Yield the span, cut further where moving its ends to cluster boundaries or trimming made it too large."""
+    while start < end and not sizer.fits(text[start:end]):
+        low, high = start, end - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if sizer.fits(text[start:middle]):
+                low = middle
+            else:
+                high = middle - 1
+        if low == start:
+            raise ChunkingError(f"the character U+{ord(text[start]):04X} alone exceeds {sizer.max_tokens} tokens")
+        cut = boundary_before(text, start, low)
+        first, last = trim(text, start, cut)
+        if last > first:
+            yield first, last
+        start = cut + len(text[cut:end]) - len(text[cut:end].lstrip())
+    if start < end:
+        yield start, end

@@ -1,0 +1,122 @@
+"""Ingestion jobs: files wait in one line, and what became of each can be asked for while the job is remembered."""
+
+import asyncio
+import uuid
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from steelyard_contracts.dataprep import FileResult, Job
+from steelyard_contracts.enums import FileStatus, JobState
+from steelyard_contracts.errors import HTTP_STATUS, ErrorCode, SteelyardError
+from steelyard_runtime import context
+
+from .ingestion import Ingestion
+
+_REMEMBERED = 256
+"""Finished jobs that can still be asked for."""
+
+_WAITING_BYTES = 512 * 2**20
+"""Bytes of files that may wait in memory; more are refused with Retry-After."""
+
+_FILE_TIMEOUT_S = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One file as it arrived."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(slots=True)
+class _Running:
+    job_id: str
+    total: int
+    files: list[FileResult] = field(default_factory=list)
+    task: asyncio.Task[None] | None = None
+
+    def report(self) -> Job:
+        done = len(self.files) == self.total
+        return Job(
+            job_id=self.job_id,
+            state=JobState.DONE if done else JobState.RUNNING,
+            total=self.total,
+            files=list(self.files),
+        )
+
+
+class Jobs:
+    """Runs jobs one file at a time; a job goes on when the client that started it is gone."""
+
+    def __init__(self, ingestion: Ingestion) -> None:
+        self._ingestion = ingestion
+        self._jobs: OrderedDict[str, _Running] = OrderedDict()
+        self._turn = asyncio.Lock()
+        self._waiting_bytes = 0
+
+    def start(self, uploads: Sequence[Upload], scope: str) -> str:
+        """Start a job and return its id; raises `overloaded` when too much is waiting."""
+        size = sum(len(upload.data) for upload in uploads)
+        if self._waiting_bytes and self._waiting_bytes + size > _WAITING_BYTES:
+            raise SteelyardError(ErrorCode.OVERLOADED, "too many files are waiting to be ingested", retry_after_s=5)
+        self._waiting_bytes += size
+        job = _Running(uuid.uuid4().hex, len(uploads))
+        self._jobs[job.job_id] = job
+        self._forget_oldest()
+        job.task = asyncio.create_task(self._run(job, uploads, scope))
+        return job.job_id
+
+    async def wait(self, job_id: str) -> Job:
+        """The job's report once all its files are done."""
+        job = self._job(job_id)
+        if job.task is not None:
+            # Shielded: the job goes on when the client that waits for it is gone.
+            await asyncio.shield(job.task)
+        return job.report()
+
+    def report(self, job_id: str) -> Job:
+        """The job's report as it stands; raises `not_found`."""
+        return self._job(job_id).report()
+
+    async def stop(self) -> None:
+        """Cancel what is running; published documents stay, a file in the middle leaves nothing."""
+        running = [job.task for job in self._jobs.values() if job.task is not None and not job.task.done()]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def _run(self, job: _Running, uploads: Sequence[Upload], scope: str) -> None:
+        request_id = context.current().request_id
+        for upload in uploads:
+            try:
+                async with self._turn:
+                    deadline = asyncio.get_running_loop().time() + _FILE_TIMEOUT_S
+                    context.bind(context.RequestContext(request_id, deadline))
+                    job.files.append(await self._ingestion.take_in(upload.name, upload.data, scope))
+            finally:
+                self._waiting_bytes -= len(upload.data)
+
+    def _job(self, job_id: str) -> _Running:
+        try:
+            return self._jobs[job_id]
+        except KeyError:
+            raise SteelyardError(ErrorCode.NOT_FOUND, "there is no job of that id (any more)") from None
+
+    def _forget_oldest(self) -> None:
+        finished = [job.job_id for job in self._jobs.values() if job.task is not None and job.task.done()]
+        for job_id in finished[: max(0, len(self._jobs) - _REMEMBERED)]:
+            del self._jobs[job_id]
+
+
+def status_of(job: Job) -> int:
+    """The HTTP status of a report: 202 while it runs, 200 if none was rejected, 207 if some were, else the first error's."""
+    rejected = [result for result in job.files if result.status is FileStatus.REJECTED]
+    if job.state is JobState.RUNNING:
+        return 202
+    if not rejected:
+        return 200
+    if len(rejected) < len(job.files) or rejected[0].error is None:
+        return 207
+    return HTTP_STATUS[rejected[0].error.code]

@@ -1,0 +1,109 @@
+"""Bytes to text, without guessing where the answer can be known."""
+
+from __future__ import annotations
+
+import codecs
+import unicodedata
+from dataclasses import dataclass
+
+from steelyard_dataprep.parsing.errors import UndecodableTextError
+
+# UTF-32's little-endian mark begins with UTF-16's, so it is looked for first.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Labels that are used for a larger set than they name; the supersets follow the WHATWG Encoding Standard.
+_SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030"}
+_SAMPLE_BYTES = 128 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The text, the character set it was read with, and whether that set was only inferred from the bytes."""
+
+    text: str
+    encoding: str
+    inferred: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """One sentence if the character set was inferred, else nothing."""
+        return (f"character set {self.encoding} was inferred from the bytes",) if self.inferred else ()
+
+
+def decode(name: str, data: bytes, declared: str | None = None) -> Decoded:
+    """Decode `data`: byte order mark, UTF-8, the `declared` character set, UTF-16 without mark, statistics.
+
+    UTF-8 is tried before a declaration because text in another set is almost never valid UTF-8, while stale
+    declarations are common. Decoding is always strict: no replacement characters enter the store.
+
+    Raises UndecodableTextError if nothing fits.
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            text = _strict(data[len(mark) :], encoding)
+            if text is None:
+                raise UndecodableTextError(name, f"begins with a mark for {encoding} but is not valid {encoding}")
+            return Decoded(text, encoding)
+    text = _strict(data, "utf-8")
+    # ASCII in UTF-16 is valid UTF-8 too, with every second byte NUL.
+    if text is not None and data.count(0) * 20 <= len(data):
+        return Decoded(text, "utf-8")
+    if declared is not None:
+        superset = _superset(declared)
+        text = _strict(data, superset) if superset is not None else None
+        if superset is not None and text is not None:
+            return Decoded(text, superset)
+    if 0 in data:
+        return _unmarked_utf16(name, data)
+    return _by_statistics(name, data)
+
+
+def _strict(data: bytes, encoding: str) -> str | None:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+
+
+def _superset(label: str) -> str | None:
+    try:
+        info = codecs.lookup(label.strip())
+    except LookupError:
+        return None
+    # Codecs such as hex or rot13 are found under the same lookup but do not decode text.
+    return _SUPERSETS.get(info.name, info.name) if info._is_text_encoding else None
+
+
+def _unmarked_utf16(name: str, data: bytes) -> Decoded:
+    even, odd = data[0::2].count(0), data[1::2].count(0)
+    encoding = "utf-16-le" if odd > even else "utf-16-be"
+    text = _strict(data, encoding)
+    if text is None or min(even, odd) * 20 > max(even, odd) or not _reads_as_text(text):
+        raise UndecodableTextError(name, "is binary: it holds NUL bytes and is not UTF-16")
+    return Decoded(text, encoding, inferred=True)
+
+
+def _reads_as_text(text: str) -> bool:
+    sample = text[:65536]
+    odd = sum(unicodedata.category(char) in {"Cc", "Cn", "Co", "Cs"} and char not in "\t\n\r\f" for char in sample)
+    return odd * 100 <= len(sample)
+
+
+def _by_statistics(name: str, data: bytes) -> Decoded:
+    # Imported here: most files are UTF-8, and the import costs more than parsing them.
+    from charset_normalizer import from_bytes
+
+    sample = data[:_SAMPLE_BYTES]
+    if len(data) > _SAMPLE_BYTES:
+        # A sample that ends inside a multi-byte character would rule its character set out.
+        sample = sample[: max(sample.rfind(b"\n"), sample.rfind(b" ")) + 1] or sample
+    for match in from_bytes(sample):
+        text = _strict(data, match.encoding)
+        if text is not None and _reads_as_text(text):
+            return Decoded(text, match.encoding, inferred=True)
+    raise UndecodableTextError(name, "no character set gives text for its bytes; convert it to UTF-8")

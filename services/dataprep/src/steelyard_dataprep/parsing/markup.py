@@ -1,0 +1,169 @@
+"""Reads an HTML element tree as headings, paragraphs, list items and table rows."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from lxml import etree
+from lxml import html as lxml_html
+
+from steelyard_dataprep.parsing.structure import TextAssembler
+
+_HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+_SECTIONING = {"article", "aside", "footer", "header", "hgroup", "nav", "section"}
+_TABLE_PARTS = {"table", "thead", "tbody", "tfoot"}
+_HTML5_BLOCKS = {"caption", "details", "dialog", "figcaption", "figure", "legend", "main", "summary", "body"}
+_BLOCKS = frozenset(lxml_html.defs.block_tags | _HTML5_BLOCKS | _SECTIONING | _TABLE_PARTS)
+_MACHINERY = {"script", "style", "template", "head", "map", "noframes"}
+_EMBEDDED = {"iframe", "object", "embed", "applet", "audio", "video", "canvas", "svg"}
+_CONTROLS = {"button", "select", "input", "textarea", "datalist"}
+_NEVER_TEXT = frozenset(_MACHINERY | _EMBEDDED | _CONTROLS)
+_BOILERPLATE = frozenset({"nav", "footer", "aside"})
+_BOILERPLATE_ROLES = frozenset({"navigation", "contentinfo", "complementary", "search", "banner"})
+_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+# HTML's own white space; a no-break space or an ideographic space is content.
+_SPACES = re.compile(r"[ \t\n\f\r]+")
+_LINE_BREAK = "\v"
+_AROUND_BREAK = re.compile(r" *\v *")
+
+
+class MarkupReader:
+    """One pass over a tree; walks without recursion, so that depth is not a fault."""
+
+    def __init__(self, assembler: TextAssembler, *, keep_boilerplate: bool = False) -> None:
+        self._assembler = assembler
+        self._keep_boilerplate = keep_boilerplate
+        self._inline: list[str] = []
+        self._cells: list[str] | None = None
+        self._data_table: etree._Element | None = None
+        self._preformatted = 0
+        self._bullets = 0
+        self._pending_bullet = False
+        self._last_kind = ""
+        self._ignored: Counter[str] = Counter()
+
+    def read(self, root: etree._Element) -> Counter[str]:
+        """Append the tree's text to the assembler; return how often each kind of element was passed over.
+
+        Text that is hidden from readers is passed over too: it is a way to slip instructions into a prompt.
+        """
+        walker = etree.iterwalk(root, events=("start", "end"))
+        skipped: etree._Element | None = None
+        for event, element in walker:
+            if event == "start":
+                if self._passed_over(element):
+                    skipped = element
+                    walker.skip_subtree()
+                    continue
+                self._open(element)
+                self._add(element.text)
+            else:
+                if element is skipped:
+                    skipped = None
+                else:
+                    self._close(element)
+                if element is not root:
+                    self._add(element.tail)
+        self._flush()
+        return self._ignored
+
+    def _passed_over(self, element: etree._Element) -> bool:
+        tag = element.tag
+        if not isinstance(tag, str):
+            return True
+        if tag in {"img", "picture"}:
+            self._ignored["images"] += 1
+            return True
+        if tag in _NEVER_TEXT:
+            return True
+        if (
+            element.get("hidden") is not None
+            or element.get("aria-hidden") == "true"
+            or _HIDDEN_STYLE.search(element.get("style") or "")
+        ):
+            self._ignored["hidden elements"] += 1
+            return True
+        if not self._keep_boilerplate and (tag in _BOILERPLATE or element.get("role") in _BOILERPLATE_ROLES):
+            self._ignored["navigation and boilerplate elements"] += 1
+            return True
+        return False
+
+    def _open(self, element: etree._Element) -> None:
+        tag = element.tag
+        if self._cells is not None:
+            self._inline.append(" ")
+        elif tag in _HEADINGS or tag in _BLOCKS:
+            self._flush()
+        if tag == "table" and self._data_table is None and not _lays_out_a_page(element):
+            self._data_table = element
+        elif tag == "tr" and self._data_table is not None:
+            self._flush()
+            self._cells = []
+        elif tag == "tr" or (tag in {"td", "th"} and self._cells is None):
+            self._flush()
+        elif tag in {"td", "th"} and self._cells is not None:
+            self._inline.clear()
+        elif tag == "li":
+            self._flush()
+            self._pending_bullet = True
+        elif tag == "br":
+            self._inline.append(" " if self._cells is not None else _LINE_BREAK)
+        elif tag == "pre":
+            self._preformatted += 1
+
+    def _close(self, element: etree._Element) -> None:
+        tag = element.tag
+        if tag in {"td", "th"} and self._cells is not None:
+            self._cells.append(self._take())
+        elif tag == "tr" and self._cells is not None:
+            cells, self._cells = self._cells, None
+            if any(cells):
+                self._emit(" | ".join(cells), "row")
+        elif element is self._data_table:
+            self._data_table = None
+            self._last_kind = ""
+        elif self._cells is not None:
+            self._inline.append(" " if tag in _BLOCKS or tag in _HEADINGS else "")
+        elif tag in _HEADINGS:
+            self._assembler.heading(_HEADINGS[tag], self._take())
+            self._last_kind = ""
+        elif tag in _BLOCKS or tag in {"li", "td", "th", "tr"}:
+            self._flush()
+        if tag == "pre":
+            self._preformatted -= 1
+
+    def _add(self, text: str | None) -> None:
+        if not text:
+            return
+        if self._preformatted and self._cells is None:
+            self._inline.append(text.replace("\n", _LINE_BREAK))
+        else:
+            self._inline.append(_SPACES.sub(" ", text))
+
+    def _take(self) -> str:
+        text = "".join(self._inline)
+        self._inline.clear()
+        if not self._preformatted:
+            text = _AROUND_BREAK.sub("\v", _SPACES.sub(" ", text)).strip(" \v")
+        return text.replace(_LINE_BREAK, "\n").strip("\n")
+
+    def _flush(self) -> None:
+        text = self._take()
+        if not text.strip():
+            return
+        if self._pending_bullet:
+            self._pending_bullet = False
+            self._emit("- " + text, "item")
+        else:
+            self._emit(text, "paragraph")
+
+    def _emit(self, text: str, kind: str) -> None:
+        tight = kind == self._last_kind and kind in {"item", "row"}
+        self._assembler.block(text, "\n" if tight else "\n\n")
+        self._last_kind = kind
+
+
+def _lays_out_a_page(table: etree._Element) -> bool:
+    """Whether a table holds tables or headings: its cells are then parts of the page, not values."""
+    return any(table.find(f".//{tag}") is not None for tag in ("table", *_HEADINGS))

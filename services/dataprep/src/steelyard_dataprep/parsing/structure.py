@@ -1,0 +1,90 @@
+"""From headings to sections, and from blocks of text to a text with headings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from steelyard_dataprep.parsing.canonical import canonical_text
+from steelyard_dataprep.parsing.document import Section
+from steelyard_dataprep.parsing.errors import TooLargeError
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of `level` (from 1) that occupies `[char_start, char_end)` of the text."""
+
+    level: int
+    title: str
+    char_start: int
+    char_end: int
+
+
+def sections_from(headings: list[Heading], length: int) -> tuple[Section, ...]:
+    """Partition `[0, length)` at the headings, which must be in order; text before the first is at level 0."""
+    sections: list[Section] = []
+    ancestors: list[Heading] = []
+    first = headings[0].char_start if headings else length
+    if first > 0:
+        sections.append(Section(0, "", (), 0, 0, first))
+    for index, heading in enumerate(headings):
+        while ancestors and ancestors[-1].level >= heading.level:
+            ancestors.pop()
+        end = headings[index + 1].char_start if index + 1 < len(headings) else length
+        path = tuple(ancestor.title for ancestor in ancestors)
+        sections.append(Section(heading.level, heading.title, path, heading.char_start, heading.char_end, end))
+        ancestors.append(heading)
+    return tuple(sections)
+
+
+class TextAssembler:
+    """Collects the blocks of a document whose format is not text itself (HTML, DOCX, tables)."""
+
+    def __init__(self, name: str, max_chars: int) -> None:
+        self._name = name
+        self._max_chars = max_chars
+        self._parts: list[str] = []
+        self._length = 0
+        self._headings: list[Heading] = []
+
+    def block(self, text: str, separator: str = "\n\n") -> None:
+        """Append a block, `separator` before it; blank blocks are skipped.
+
+        Raises TooLargeError when the text grows above its limit.
+        """
+        self._append(text, separator)
+
+    def heading(self, level: int, title: str) -> None:
+        """Append a heading line, which opens a section; a blank one is skipped."""
+        span = self._append(" ".join(title.split()), "\n\n")
+        if span is not None:
+            self._headings.append(Heading(level, self._parts[-1], *span))
+
+    def untitled_section(self, level: int, title: str, text: str) -> None:
+        """Append a block that is a section of its own, whose title does not stand in the text."""
+        span = self._append(text, "\n\n")
+        if span is not None:
+            self._headings.append(Heading(level, title, span[0], span[0]))
+
+    def finish(self) -> tuple[str, tuple[Section, ...]]:
+        """Return the text and its sections."""
+        text = "".join(self._parts)
+        return text, sections_from(self._headings, len(text))
+
+    @property
+    def first_heading(self) -> str:
+        """The title of the first heading, or an empty string."""
+        return self._headings[0].title if self._headings else ""
+
+    def _append(self, text: str, separator: str) -> tuple[int, int] | None:
+        text = canonical_text(text)
+        if not text.strip():
+            return None
+        if self._parts:
+            self._parts.append(separator)
+            self._length += len(separator)
+        start = self._length
+        self._parts.append(text)
+        self._length += len(text)
+        if self._length > self._max_chars:
+            raise TooLargeError(self._name, f"its text is longer than {self._max_chars} characters (max_text_chars)")
+        return start, self._length

@@ -1,0 +1,80 @@
+"""HTML: headings, paragraphs, lists and tables in reading order, without navigation.
+
+The extraction is our own because the well-known boilerplate removers rank blocks by length and link density: on short
+pages, glossaries and pages that are one table they drop or flatten body text, and a store must not lose any. What goes
+here is only what the page itself marks as something else than its content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from lxml import etree
+from lxml import html as lxml_html
+
+from steelyard_dataprep.parsing.canonical import canonical_text
+from steelyard_dataprep.parsing.decoding import decode
+from steelyard_dataprep.parsing.document import ParsedDocument
+from steelyard_dataprep.parsing.errors import CorruptDocumentError
+from steelyard_dataprep.parsing.limits import ParseLimits
+from steelyard_dataprep.parsing.markup import MarkupReader
+from steelyard_dataprep.parsing.media_type import MediaType
+from steelyard_dataprep.parsing.structure import TextAssembler
+from steelyard_dataprep.parsing.titles import title_from_name
+
+_DECLARED_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
+_CHARSET_WINDOW = 4096
+
+
+def parse_html(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
+    """Parse a web page; nothing that it refers to is fetched.
+
+    Raises UndecodableTextError, CorruptDocumentError (also for elements nested too deeply to be read whole) and
+    TooLargeError.
+    """
+    declaration = _DECLARED_CHARSET.search(data[:_CHARSET_WINDOW])
+    decoded = decode(name, data, declaration[1].decode("ascii") if declaration else None)
+    source = _XML_DECLARATION.sub("", canonical_text(decoded.text))
+    if not source.strip():
+        return ParsedDocument("", title_from_name(name), MediaType.HTML.value, ())
+    root = parse_markup(name, source)
+    assembler = TextAssembler(name, limits.max_text_chars)
+    ignored = MarkupReader(assembler).read(root)
+    text, sections = assembler.finish()
+    if not text:
+        # A page that marks all of itself as navigation or the like: better that than nothing.
+        assembler = TextAssembler(name, limits.max_text_chars)
+        ignored = MarkupReader(assembler, keep_boilerplate=True).read(root)
+        text, sections = assembler.finish()
+    title = canonical_text(" ".join((root.findtext(".//head/title") or "").split()))
+    return ParsedDocument(
+        text,
+        title or assembler.first_heading or title_from_name(name),
+        MediaType.HTML.value,
+        sections,
+        notes=decoded.notes + notes_on(ignored),
+    )
+
+
+def parse_markup(name: str, source: str) -> lxml_html.HtmlElement:
+    """Return the root of the element tree.
+
+    Raises CorruptDocumentError where the parser stopped early, because it then drops the rest without an error.
+    """
+    # Bytes in a known encoding: the parser would otherwise obey a stale declaration inside the page.
+    parser = lxml_html.HTMLParser(encoding="utf-8", huge_tree=True, no_network=True, remove_comments=True)
+    try:
+        root = lxml_html.document_fromstring(source.encode("utf-8"), parser=parser)
+    except (etree.ParserError, etree.XMLSyntaxError) as error:
+        raise CorruptDocumentError(name, f"is not HTML ({error})") from error
+    fatal = next((entry for entry in parser.error_log if entry.level == etree.ErrorLevels.FATAL), None)
+    if fatal is not None:
+        raise CorruptDocumentError(name, f"line {fatal.line}: {fatal.message.strip()}")
+    return root
+
+
+def notes_on(ignored: Counter[str]) -> tuple[str, ...]:
+    """Return one sentence for each kind of element that was passed over."""
+    return tuple(f"{count} {kind} ignored" for kind, count in sorted(ignored.items()))

@@ -1,0 +1,102 @@
+"""`/v1/dataprep/ingest`, `/get`, `/delete` and `/jobs/{id}`."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+from starlette.datastructures import FormData, UploadFile
+
+from steelyard_contracts.dataprep import DeleteRequest, DeleteResponse, DocumentList, GetRequest, Job
+from steelyard_contracts.errors import ErrorCode, SteelyardError
+from steelyard_runtime.body import StrictRoute
+from steelyard_runtime.replies import json_reply
+
+from .catalogue import Catalogue
+from .jobs import Jobs, Upload, status_of
+
+router = APIRouter(route_class=StrictRoute, tags=["dataprep"], prefix="/v1/dataprep")
+
+_MAX_FILES = 1000
+_FIELDS = frozenset({"files", "scope", "wait", "link_list"})
+
+
+@dataclass(frozen=True, slots=True)
+class Dataprep:
+    """What the routes need. `max_file_bytes` is the largest file that is taken in."""
+
+    jobs: Jobs
+    catalogue: Catalogue
+    max_file_bytes: int
+
+
+def _dataprep(request: Request) -> Dataprep:
+    running: Dataprep = request.app.state.resources
+    return running
+
+
+@router.post("/ingest", response_model=Job)
+async def ingest(request: Request, dataprep: Annotated[Dataprep, Depends(_dataprep)]) -> Response:
+    """Take in files (multipart field `files`, as many as you like).
+
+    Optional fields: `scope`, and `wait=false` to get the job's id at once. The reply has one result per file: status
+    200 when all were taken in, 207 when some were rejected, the error's own status when all were.
+    """
+    async with request.form(max_files=_MAX_FILES, max_fields=16) as form:
+        _refuse_unknown(form)
+        scope = dataprep.catalogue.scope(_text(form, "scope"))
+        uploads = [await _read(item, dataprep.max_file_bytes) for item in form.getlist("files")]
+        wait = _text(form, "wait") or "true"
+    if wait not in ("true", "false"):
+        raise SteelyardError(ErrorCode.INVALID_REQUEST, "wait: should be true or false")
+    if not uploads:
+        raise SteelyardError(ErrorCode.INVALID_REQUEST, "files: no file was sent")
+    job_id = dataprep.jobs.start(uploads, scope)
+    job = await dataprep.jobs.wait(job_id) if wait == "true" else dataprep.jobs.report(job_id)
+    return json_reply(job, status_of(job))
+
+
+@router.get("/jobs/{job_id}", response_model=Job)
+async def job(job_id: str, dataprep: Annotated[Dataprep, Depends(_dataprep)]) -> Response:
+    """What became of a job's files so far."""
+    return json_reply(dataprep.jobs.report(job_id))
+
+
+@router.post("/get", response_model=DocumentList)
+async def documents(body: GetRequest, dataprep: Annotated[Dataprep, Depends(_dataprep)]) -> Response:
+    """The published documents, a page at a time."""
+    return json_reply(await dataprep.catalogue.documents(body.scopes, body.after, body.limit))
+
+
+@router.post("/delete", response_model=DeleteResponse)
+async def delete(body: DeleteRequest, dataprep: Annotated[Dataprep, Depends(_dataprep)]) -> Response:
+    """Delete a document, by id or by name, with all its chunks."""
+    return json_reply(DeleteResponse(deleted=await dataprep.catalogue.delete(body.file_path, body.scopes)))
+
+
+def _refuse_unknown(form: FormData) -> None:
+    unknown = sorted(set(form) - _FIELDS)
+    if unknown:
+        raise SteelyardError(
+            ErrorCode.INVALID_REQUEST, f"{unknown[0]}: is not a field; known are {', '.join(sorted(_FIELDS))}"
+        )
+    if _text(form, "link_list"):
+        raise SteelyardError(ErrorCode.LINKS_DISABLED, "link_list: ingestion of links is switched off")
+
+
+def _text(form: FormData, name: str) -> str | None:
+    value = form.get(name)
+    if isinstance(value, UploadFile):
+        raise SteelyardError(ErrorCode.INVALID_REQUEST, f"{name}: should be a text, not a file")
+    return value
+
+
+async def _read(item: UploadFile | str, max_bytes: int) -> Upload:
+    if isinstance(item, str):
+        raise SteelyardError(ErrorCode.INVALID_REQUEST, "files: should be files, not texts")
+    # Only the last part of a path is a name; what a client sends before it says nothing about this machine.
+    name = (item.filename or "").replace("\\", "/").rsplit("/", 1)[-1].strip()
+    if not name:
+        raise SteelyardError(ErrorCode.INVALID_REQUEST, "files: a file has no name")
+    # One byte more than allowed is enough to see that it is too large; the parser's own limit then rejects it by name.
+    return Upload(name, await item.read(max_bytes + 1))

@@ -1,0 +1,40 @@
+"""Settings of the ingestion service."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from steelyard_runtime.settings.groups import (
+    EmbeddingModelSettings,
+    EmbeddingUrlSettings,
+    ProcessSettings,
+    ScopeSettings,
+    StoreSettings,
+)
+from steelyard_runtime.settings.types import FloatSetting, IntSetting
+
+
+class DataprepSettings(ProcessSettings, ScopeSettings, StoreSettings, EmbeddingModelSettings, EmbeddingUrlSettings):
+    """What the ingestion service reads."""
+
+    dataprep_port: Annotated[IntSetting, Field(ge=0, le=65535)] = Field(
+        default=5000, description="Port of the ingestion service; 0 takes a free one."
+    )
+    chunk_max_tokens: Annotated[IntSetting, Field(ge=32, le=100_000)] = Field(
+        default=200, description="Largest chunk in the embedding model's tokens."
+    )
+    chunk_overlap_tokens: Annotated[IntSetting, Field(ge=0, le=10_000)] = Field(
+        default=0, description="Tokens that neighbouring chunks of a section share."
+    )
+    dataprep_max_file_mb: Annotated[IntSetting, Field(ge=1, le=1024)] = Field(
+        default=64, description="Largest file that is taken in, in MiB."
+    )
+    dataprep_max_upload_mb: Annotated[IntSetting, Field(ge=1, le=4096)] = Field(
+        default=256, description="Largest upload request, all files together, in MiB."
+    )
+    parser_timeout_s: Annotated[FloatSetting, Field(gt=0, le=3600)] = Field(
+        default=120.0, description="Time that parsing one file may take."
+    )
+    parser_memory_mb: Annotated[IntSetting, Field(ge=256, le=65_536)] = Field(
+        default=1536, description="Memory that parsing one file may take, in MiB."
+    )

@@ -1,0 +1,9 @@
+"""`python -m steelyard_embedding`: run the embedding service."""
+
+from steelyard_runtime.serve import run
+
+from .app import build
+from .settings import EmbeddingSettings
+
+if __name__ == "__main__":
+    run("embedding", EmbeddingSettings, lambda settings: settings.embedding_port, build)

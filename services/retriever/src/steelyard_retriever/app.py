@@ -1,0 +1,48 @@
+"""The retriever service's app."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from steelyard_contracts.enums import Stage
+from steelyard_contracts.errors import ErrorCode
+from steelyard_runtime.app import Running, Service, create_app, service_token
+from steelyard_runtime.http import Upstream
+from steelyard_runtime.metrics import Metrics
+from steelyard_store.embedded import EmbeddedReader
+from steelyard_store.errors import DimensionMismatch, InvalidQuery, ScopeRequired, StoreError
+
+from .fusion import RRF_K
+from .retriever import EmbeddingsMissingError, Retriever
+from .routes import router
+from .settings import RetrieverSettings
+
+
+def build(settings: RetrieverSettings) -> FastAPI:
+    """Build the app; the store is opened when it starts."""
+    service = Service(
+        stage=Stage.RETRIEVER,
+        title="Steelyard retriever",
+        description="Finds candidate chunks; a failure is never an empty list.",
+        policy={"store": settings.store, "rrf_k": RRF_K},
+        errors={
+            StoreError: ErrorCode.STORE_UNAVAILABLE,
+            DimensionMismatch: ErrorCode.DIMENSION_MISMATCH,
+            InvalidQuery: ErrorCode.INVALID_REQUEST,
+            ScopeRequired: ErrorCode.SCOPE_REQUIRED,
+            EmbeddingsMissingError: ErrorCode.EMBEDDING_MISALIGNED,
+        },
+    )
+
+    @asynccontextmanager
+    async def lifespan(_metrics: Metrics) -> AsyncIterator[Running]:
+        store = EmbeddedReader(settings.store_path)
+        try:
+            async with Upstream(Stage.EMBEDDING, settings.embedding_url, token=service_token(settings)) as embedding:
+                retriever = Retriever(store, embedding, settings)
+                yield Running(retriever, probes={"store": retriever.probe})
+        finally:
+            await store.close()
+
+    return create_app(service, settings, lifespan, [router])

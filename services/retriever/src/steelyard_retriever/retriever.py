@@ -1,0 +1,126 @@
+"""The retriever's own work: decide what the caller may see, search, and attach what selection will need.
+
+Errors::
+
+    EmbeddingsMissingError     a candidate's stored embedding could not be read; selection without it would be wrong
+"""
+
+import numpy as np
+
+from steelyard_contracts.documents import CandidateMetadata, SearchedMultimodalDoc, TextDoc
+from steelyard_contracts.enums import Outcome, Strategy
+from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
+from steelyard_contracts.retrieval import RetrievalRequest
+from steelyard_contracts.vectors import Vector
+from steelyard_runtime.http import Upstream
+from steelyard_store.errors import ModelMismatch
+from steelyard_store.port import ChunkReader
+from steelyard_store.records import Filter, ModelIdentity
+
+from .found import Candidate, Found
+from .search import search
+from .settings import RetrieverSettings
+
+_INFO_TIMEOUT_S = 2.0
+
+
+class EmbeddingsMissingError(RuntimeError):
+    """A candidate's stored embedding could not be read; selection without it would be wrong."""
+
+
+class Retriever:
+    """Answers retrieval requests from one store."""
+
+    def __init__(self, store: ChunkReader, embedding: Upstream, settings: RetrieverSettings) -> None:
+        self._store = store
+        self._embedding = embedding
+        self._settings = settings
+
+    async def retrieve(self, request: RetrievalRequest, policy_hash: str) -> SearchedMultimodalDoc:
+        """Find candidates; embeddings travel along only when the effective strategy is `adaptive`.
+
+        Raises `scope_required` and `scope_unknown` (never an unfiltered search), `invalid_request` for a blank text,
+        EmbeddingsMissingError, and StoreError.
+        """
+        if not request.text.strip():
+            raise SteelyardError(ErrorCode.INVALID_REQUEST, "text: is blank")
+        allowed = self._allowed(request)
+        query = np.frombuffer(request.embedding.data, dtype="<f4")
+        adaptive = (request.reranking_strategy or self._settings.reranking_strategy) is Strategy.ADAPTIVE
+        found, vectors = await self._search(request, query, allowed, with_vectors=adaptive)
+        outcome = Outcome.DEGRADED if found.degraded else Outcome.OK if found.candidates else Outcome.EMPTY
+        return SearchedMultimodalDoc(
+            id=request.id,
+            retrieved_docs=[TextDoc(id=one.chunk.chunk_id, text=one.chunk.text) for one in found.candidates],
+            initial_query=request.text,
+            top_n=self._settings.reranker_top_n if request.top_n is None else request.top_n,
+            metadata=[_metadata(one, vectors.get(one.chunk.chunk_id)) for one in found.candidates],
+            outcome=outcome,
+            degraded=found.degraded,
+            score_kind=found.kind,
+            policy_hash=policy_hash,
+            embedding=request.embedding if adaptive else None,
+        )
+
+    async def probe(self) -> None:
+        """Raise unless the store is usable and holds vectors of the model that the embedding service runs."""
+        info = await self._store.check()
+        try:
+            reply = await self._embedding.get_json("/info", _INFO_TIMEOUT_S)
+            model = reply["models"]["embedding"]
+            running = ModelIdentity(str(model["id"]), str(model["revision"]), int(model["dimension"]))
+        except UpstreamError:
+            return  # its own readiness says so; searching with a caller's vector needs the store only
+        if running != info.model:
+            raise ModelMismatch(stored=info.model, given=running)
+
+    async def _search(
+        self, request: RetrievalRequest, query: np.ndarray, allowed: Filter, *, with_vectors: bool
+    ) -> tuple[Found, dict[str, Vector]]:
+        """Search, and read all candidates' embeddings in one query.
+
+        A document that is replaced between the two reads takes its embeddings with it; then both are done once more.
+        """
+        for _ in range(2):
+            found = await search(self._store, request, query, allowed)
+            if not with_vectors:
+                return found, {}
+            ids = [one.chunk.chunk_id for one in found.candidates]
+            stored = await self._store.embeddings(ids, allowed)
+            if len(stored) == len(ids):
+                return found, {key: Vector(row.astype("<f4").tobytes()) for key, row in stored.items()}
+        missing = [chunk_id for chunk_id in ids if chunk_id not in stored]
+        raise EmbeddingsMissingError(f"{len(missing)} of {len(ids)} candidates have no stored embedding: {missing[:3]}")
+
+    def _allowed(self, request: RetrievalRequest) -> Filter:
+        known = self._settings.steelyard_scopes
+        scopes = [known[0]] if request.scopes is None else request.scopes
+        if not scopes:
+            raise SteelyardError(ErrorCode.SCOPE_REQUIRED, "scopes: is empty; a search sees only named scopes")
+        unknown = sorted(set(scopes) - set(known))
+        if unknown:
+            raise SteelyardError(ErrorCode.SCOPE_UNKNOWN, f"scopes: {', '.join(unknown)} does not exist")
+        constraints = request.constraints
+        if constraints is None:
+            return Filter(scopes)
+        return Filter(scopes, document_ids=constraints.document_ids, sources=constraints.sources)
+
+
+def _metadata(candidate: Candidate, vector: Vector | None) -> CandidateMetadata:
+    chunk = candidate.chunk
+    return CandidateMetadata(
+        chunk_id=chunk.chunk_id,
+        document_id=chunk.document_id,
+        revision=chunk.revision,
+        source=chunk.source,
+        title=chunk.title,
+        section=chunk.section,
+        char_start=chunk.char_start,
+        char_end=chunk.char_end,
+        page=chunk.page,
+        parent_id=chunk.parent_id,
+        scope=chunk.scope,
+        tokens=chunk.tokens,
+        scores=dict(candidate.scores),
+        chunk_embedding=vector,
+    )

@@ -1,0 +1,228 @@
+"""Synchronous reads of the embedded store; each call is one read transaction, so one consistent state."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from numpy.typing import ArrayLike
+
+from steelyard_store.embedded import rows, terms
+from steelyard_store.embedded.connections import ConnectionPool
+from steelyard_store.embedded.matrix import MatrixSnapshot, exact_cosines, unit_rows
+from steelyard_store.embedded.matrix_cache import MatrixCache
+from steelyard_store.embedded.schema import SCHEMA_VERSION, Meta, check_same_model, read_meta
+from steelyard_store.errors import DimensionMismatch, InvalidQuery, StoreCorrupt
+from steelyard_store.names import check_name, check_text
+from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, ModelIdentity, StoreInfo
+from steelyard_store.validation import (
+    Float32,
+    checked_filter,
+    checked_ids,
+    checked_k,
+    checked_page_size,
+    checked_query_vector,
+)
+
+# ruff: noqa: A002  `filter` is the port's word for this argument.
+
+MAX_QUERY_TERMS = 256
+_HEADING_WEIGHT = 0.5  # a word in the title says less about a chunk than the same word in its text
+
+
+class EmbeddedReading:
+    """Reads one store file from any number of threads.
+
+    Args:
+        path: the store file.
+        model: the model that the caller embeds with; None accepts whatever model the store was made for.
+        busy_timeout_s: longest wait for a lock, in seconds.
+    """
+
+    def __init__(self, path: Path, model: ModelIdentity | None, busy_timeout_s: float) -> None:
+        self._path = path
+        self._model = model
+        self._pool = ConnectionPool(path, "reader", busy_timeout_s)
+        self._matrix = MatrixCache()
+        self._refreshing = threading.Lock()
+
+    def check(self) -> StoreInfo:
+        """See ``ChunkReader.check``."""
+        with self._transaction() as (connection, meta):
+            (documents,) = connection.execute("SELECT count(*) FROM document").fetchone()
+            (chunks,) = connection.execute("SELECT count(*) FROM vector").fetchone()
+        return StoreInfo("embedded", str(self._path), SCHEMA_VERSION, meta.model, meta.generation, documents, chunks)
+
+    def warm(self) -> None:
+        """Load the matrix, which otherwise the first vector search does."""
+        with self._matrix_transaction():
+            pass
+
+    def search_vector(self, query: ArrayLike, k: int, filter: Filter) -> list[Hit]:
+        """See ``ChunkReader.search_vector``."""
+        checked_filter(filter)
+        checked_k(k)
+        vector = checked_query_vector(query)
+        with self._matrix_transaction() as (connection, meta, matrix):
+            _check_dimension(meta, vector)
+            best = matrix.top(vector, k, filter)
+            found = _chunks_by_row_id(connection, [row_id for row_id, _ in best])
+        if len(found) != len(best):
+            raise StoreCorrupt(f"store {self._path}: {len(best) - len(found)} vectors have no chunk; ingest again")
+        return [Hit(found[row_id], score, "cosine") for row_id, score in best]
+
+    def search_lexical(self, text: str, k: int, filter: Filter) -> list[Hit]:
+        """See ``ChunkReader.search_lexical``; at most ``MAX_QUERY_TERMS`` distinct terms of ``text`` are used."""
+        checked_filter(filter)
+        checked_k(k)
+        if not isinstance(text, str):
+            raise InvalidQuery(f"query text must be text, got {type(text).__name__}")
+        check_text("query text", text, InvalidQuery)
+        wanted = terms.query_terms(text, MAX_QUERY_TERMS)
+        conditions, values = rows.where("c", filter)
+        with self._transaction() as (connection, _):
+            if not wanted:
+                return []
+            # FTS5's bm25() is negative and lower is better; the port's scores are positive and higher is better.
+            best = connection.execute(
+                f"SELECT c.row_id, -bm25(lexical, 1.0, {_HEADING_WEIGHT}) AS score "  # noqa: S608  no caller's text
+                f"FROM lexical JOIN chunk AS c ON c.row_id = lexical.rowid WHERE lexical MATCH ? AND {conditions} "
+                "ORDER BY score DESC, c.chunk_id LIMIT ?",
+                (terms.match_expression(wanted), *values, k),
+            ).fetchall()
+            found = _chunks_by_row_id(connection, [row_id for row_id, _ in best])
+        return [Hit(found[row_id], score, "bm25") for row_id, score in best]
+
+    def cosines(self, query: ArrayLike, chunk_ids: Iterable[str], filter: Filter) -> dict[str, float]:
+        """See ``ChunkReader.cosines``."""
+        vector = checked_query_vector(query)
+        stored, meta = self._stored_vectors(chunk_ids, filter)
+        _check_dimension(meta, vector)
+        if not stored:
+            return {}
+        matrix = rows.vectors_from_blobs(stored.values(), meta.model.dimension)
+        scores = exact_cosines(unit_rows(matrix), vector)
+        return dict(zip(stored, scores.tolist(), strict=True))
+
+    def embeddings(self, chunk_ids: Iterable[str], filter: Filter) -> dict[str, Float32]:
+        """See ``ChunkReader.embeddings``."""
+        stored, meta = self._stored_vectors(chunk_ids, filter)
+        matrix = rows.vectors_from_blobs(stored.values(), meta.model.dimension)
+        return dict(zip(stored, matrix, strict=True))
+
+    def chunks(self, chunk_ids: Iterable[str], filter: Filter) -> dict[str, Chunk]:
+        """See ``ChunkReader.chunks``."""
+        checked_filter(filter)
+        wanted = checked_ids("chunk_ids", chunk_ids)
+        conditions, values = rows.where("c", filter)
+        with self._transaction() as (connection, _):
+            found = connection.execute(
+                f"SELECT {rows.CHUNK_COLUMNS} FROM json_each(?) AS wanted "  # noqa: S608  no caller's text
+                f"JOIN chunk AS c ON c.chunk_id = wanted.value WHERE {conditions} ORDER BY wanted.key",
+                (rows.id_list(wanted), *values),
+            ).fetchall()
+        return {chunk.chunk_id: chunk for chunk in map(rows.chunk_from_row, found)}
+
+    def document(self, document_id: str, filter: Filter) -> Document | None:
+        """See ``ChunkReader.document``."""
+        checked_filter(filter)
+        check_name("document_id", document_id, InvalidQuery)
+        conditions, values = rows.where("d", filter)
+        with self._transaction() as (connection, _):
+            row = connection.execute(
+                f"SELECT {rows.SUMMARY_COLUMNS}, d.text FROM document AS d "  # noqa: S608  no caller's text
+                f"WHERE d.document_id = ? AND {conditions}",
+                (document_id, *values),
+            ).fetchone()
+        return None if row is None else rows.document_from_row(row)
+
+    def document_chunks(self, document_id: str, filter: Filter, first: int, last: int | None) -> list[Chunk]:
+        """See ``ChunkReader.document_chunks``."""
+        checked_filter(filter)
+        check_name("document_id", document_id, InvalidQuery)
+        conditions, values = rows.where("c", filter)
+        with self._transaction() as (connection, _):
+            found = connection.execute(
+                f"SELECT {rows.CHUNK_COLUMNS} FROM chunk AS c "  # noqa: S608  no caller's text
+                f"WHERE c.document_id = ? AND c.ordinal >= ? AND (? IS NULL OR c.ordinal <= ?) AND {conditions} "
+                "ORDER BY c.ordinal",
+                (document_id, first, last, last, *values),
+            ).fetchall()
+        return [rows.chunk_from_row(row) for row in found]
+
+    def documents(self, filter: Filter, limit: int, after: str | None) -> DocumentPage:
+        """See ``ChunkReader.documents``."""
+        checked_filter(filter)
+        checked_page_size(limit)
+        if after is not None:
+            check_name("after", after, InvalidQuery)
+        conditions, values = rows.where("d", filter)
+        with self._transaction() as (connection, _):
+            found = connection.execute(
+                f"SELECT {rows.SUMMARY_COLUMNS} FROM document AS d "  # noqa: S608  no caller's text
+                f"WHERE d.document_id > ? AND {conditions} ORDER BY d.document_id LIMIT ?",
+                (after or "", *values, limit + 1),
+            ).fetchall()
+        page = tuple(map(rows.summary_from_row, found[:limit]))
+        return DocumentPage(page, page[-1].document_id if len(found) > limit else None)
+
+    def close(self) -> None:
+        """See ``ChunkReader.close``."""
+        self._pool.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[tuple[sqlite3.Connection, Meta]]:
+        with self._pool.connection() as connection:
+            connection.execute("BEGIN")
+            try:
+                meta = read_meta(connection)
+                if self._model is not None:
+                    check_same_model(meta.model, self._model)
+                yield connection, meta
+            finally:
+                if connection.in_transaction:  # a failed read may have ended it already
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _matrix_transaction(self) -> Iterator[tuple[sqlite3.Connection, Meta, MatrixSnapshot]]:
+        """Open a transaction together with the matrix of exactly its generation."""
+        with ExitStack() as stack:
+            connection, meta = stack.enter_context(self._transaction())
+            matrix = self._matrix.at(meta)
+            if matrix is None:
+                # Begun anew under the lock: nobody can then load a later generation than this transaction sees.
+                stack.close()
+                with self._refreshing:
+                    connection, meta = stack.enter_context(self._transaction())
+                    matrix = self._matrix.refresh(connection, meta)
+            yield connection, meta, matrix
+
+    def _stored_vectors(self, chunk_ids: Iterable[str], filter: Filter) -> tuple[dict[str, bytes], Meta]:
+        checked_filter(filter)
+        wanted = checked_ids("chunk_ids", chunk_ids)
+        conditions, values = rows.where("c", filter)
+        with self._transaction() as (connection, meta):
+            found = connection.execute(
+                "SELECT c.chunk_id, v.embedding FROM json_each(?) AS wanted "  # noqa: S608  no caller's text
+                "JOIN chunk AS c ON c.chunk_id = wanted.value JOIN vector AS v ON v.row_id = c.row_id "
+                f"WHERE {conditions} ORDER BY wanted.key",
+                (rows.id_list(wanted), *values),
+            ).fetchall()
+        return dict(found), meta
+
+
+def _chunks_by_row_id(connection: sqlite3.Connection, row_ids: list[int]) -> dict[int, Chunk]:
+    found = connection.execute(
+        f"SELECT c.row_id, {rows.CHUNK_COLUMNS} FROM json_each(?) AS wanted "  # noqa: S608  no caller's text
+        "JOIN chunk AS c ON c.row_id = wanted.value",
+        (str(row_ids),),
+    )
+    return {row[0]: rows.chunk_from_row(row[1:]) for row in found}
+
+
+def _check_dimension(meta: Meta, vector: Float32) -> None:
+    if vector.shape[0] != meta.model.dimension:
+        raise DimensionMismatch(meta.model.dimension, vector.shape[0], "query vector")

@@ -1,0 +1,169 @@
+"""The embedded store behind the asynchronous port: SQLite never runs on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from numpy.typing import ArrayLike
+
+from steelyard_store.embedded.reading import EmbeddedReading
+from steelyard_store.embedded.writing import EmbeddedWriting
+from steelyard_store.errors import StoreClosed
+from steelyard_store.records import (
+    Chunk,
+    Document,
+    DocumentPage,
+    Filter,
+    Hit,
+    ModelIdentity,
+    PublishResult,
+    StoreInfo,
+)
+from steelyard_store.validation import Float32, checked_query_vector
+
+# ruff: noqa: A002  `filter` is the port's word for this argument.
+
+_Result = TypeVar("_Result")
+
+
+class _Threads:
+    """A few threads of one handle; work that was submitted is finished before they end."""
+
+    def __init__(self, name: str, count: int, location: Path) -> None:
+        self._location = location
+        self._executor = ThreadPoolExecutor(count, thread_name_prefix=name)
+        self._closed = False
+
+    async def run(self, work: Callable[[], _Result]) -> _Result:
+        if self._closed:
+            raise StoreClosed(f"the handle on store {self._location} is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+
+    async def close(self, then: Callable[[], None]) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.get_running_loop().run_in_executor(self._executor, then)
+        self._executor.shutdown()
+
+
+class EmbeddedReader:
+    """``ChunkReader`` over a store file; several processes may have one open, beside one or more writers.
+
+    Opening does no work: a missing file is reported by the first call, and picked up once it is there.
+
+    Args:
+        path: the store file.
+        model: the model that the caller embeds queries with; None accepts the store's.
+        threads: how many calls run at once; more wait their turn.
+        busy_timeout_s: longest wait for a lock, in seconds.
+    """
+
+    def __init__(
+        self, path: Path | str, *, model: ModelIdentity | None = None, threads: int = 4, busy_timeout_s: float = 5.0
+    ) -> None:
+        self._store = EmbeddedReading(Path(path), model, busy_timeout_s)
+        self._threads = _Threads("store-reader", threads, Path(path))
+
+    async def check(self) -> StoreInfo:
+        """See ``ChunkReader.check``."""
+        return await self._threads.run(self._store.check)
+
+    async def warm(self) -> None:
+        """Load the vectors into memory now, so that the first search does not wait for it."""
+        await self._threads.run(self._store.warm)
+
+    async def search_vector(self, query: ArrayLike, k: int, filter: Filter) -> list[Hit]:
+        """See ``ChunkReader.search_vector``."""
+        vector = checked_query_vector(query)  # copied here: the caller may reuse its array while a thread works
+        return await self._threads.run(lambda: self._store.search_vector(vector, k, filter))
+
+    async def search_lexical(self, text: str, k: int, filter: Filter) -> list[Hit]:
+        """See ``ChunkReader.search_lexical``."""
+        return await self._threads.run(lambda: self._store.search_lexical(text, k, filter))
+
+    async def cosines(self, query: ArrayLike, chunk_ids: Iterable[str], filter: Filter) -> dict[str, float]:
+        """See ``ChunkReader.cosines``."""
+        vector = checked_query_vector(query)
+        ids = chunk_ids if isinstance(chunk_ids, str) else list(chunk_ids)
+        return await self._threads.run(lambda: self._store.cosines(vector, ids, filter))
+
+    async def embeddings(self, chunk_ids: Iterable[str], filter: Filter) -> dict[str, Float32]:
+        """See ``ChunkReader.embeddings``."""
+        ids = chunk_ids if isinstance(chunk_ids, str) else list(chunk_ids)
+        return await self._threads.run(lambda: self._store.embeddings(ids, filter))
+
+    async def chunks(self, chunk_ids: Iterable[str], filter: Filter) -> dict[str, Chunk]:
+        """See ``ChunkReader.chunks``."""
+        ids = chunk_ids if isinstance(chunk_ids, str) else list(chunk_ids)
+        return await self._threads.run(lambda: self._store.chunks(ids, filter))
+
+    async def document(self, document_id: str, filter: Filter) -> Document | None:
+        """See ``ChunkReader.document``."""
+        return await self._threads.run(lambda: self._store.document(document_id, filter))
+
+    async def document_chunks(
+        self, document_id: str, filter: Filter, *, first: int = 0, last: int | None = None
+    ) -> list[Chunk]:
+        """See ``ChunkReader.document_chunks``."""
+        return await self._threads.run(lambda: self._store.document_chunks(document_id, filter, first, last))
+
+    async def documents(self, filter: Filter, *, limit: int = 100, after: str | None = None) -> DocumentPage:
+        """See ``ChunkReader.documents``."""
+        return await self._threads.run(lambda: self._store.documents(filter, limit, after))
+
+    async def close(self) -> None:
+        """See ``ChunkReader.close``."""
+        await self._threads.close(self._store.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class EmbeddedWriter:
+    """``ChunkWriter`` over a store file; a call that was begun finishes even if its caller is cancelled.
+
+    Args:
+        path: the store file.
+        busy_timeout_s: longest wait for writers in other processes, in seconds.
+    """
+
+    def __init__(self, path: Path | str, *, busy_timeout_s: float = 10.0) -> None:
+        self._store = EmbeddedWriting(Path(path), busy_timeout_s)
+        self._threads = _Threads("store-writer", 1, Path(path))
+
+    async def initialise(self, model: ModelIdentity) -> StoreInfo:
+        """See ``ChunkWriter.initialise``."""
+        return await self._threads.run(lambda: self._store.initialise(model))
+
+    async def publish(
+        self, document: Document, chunks: Sequence[Chunk], vectors: ArrayLike, model: ModelIdentity
+    ) -> PublishResult:
+        """See ``ChunkWriter.publish``."""
+        return await self._threads.run(lambda: self._store.publish(document, chunks, vectors, model))
+
+    async def delete(self, document_id: str, *, within: Filter | None = None) -> bool:
+        """See ``ChunkWriter.delete``."""
+        return await self._threads.run(lambda: self._store.delete(document_id, within))
+
+    async def close(self) -> None:
+        """See ``ChunkWriter.close``."""
+        await self._threads.close(self._store.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()

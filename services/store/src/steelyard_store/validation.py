@@ -1,0 +1,201 @@
+"""Argument checks that every store shares, so that all of them refuse the same things in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard_store.errors import DimensionMismatch, InvalidPublication, InvalidQuery, ScopeRequired
+from steelyard_store.names import check_name, check_text
+from steelyard_store.records import Chunk, Document, Filter, ModelIdentity
+
+Float32 = NDArray[np.float32]
+
+MAX_K = 10_000
+MAX_PAGE = 1_000
+
+
+def checked_filter(value: Filter) -> Filter:
+    """Return ``value`` if it is a filter.
+
+    Raises:
+        ScopeRequired: it is None or something else, which would mean an unfiltered read.
+    """
+    if not isinstance(value, Filter):
+        raise ScopeRequired(f"a read needs a Filter with at least one scope, got {type(value).__name__}")
+    return value
+
+
+def checked_k(k: int) -> int:
+    """Return ``k`` if it is a whole number in 1..``MAX_K``.
+
+    Raises:
+        InvalidQuery: it is not.
+    """
+    return _checked_count("k", k, MAX_K)
+
+
+def checked_page_size(limit: int) -> int:
+    """Return ``limit`` if it is a whole number in 1..``MAX_PAGE``.
+
+    Raises:
+        InvalidQuery: it is not.
+    """
+    return _checked_count("limit", limit, MAX_PAGE)
+
+
+def checked_ids(field: str, ids: Iterable[str]) -> list[str]:
+    """Return the distinct ids in the order given.
+
+    Raises:
+        InvalidQuery: ``ids`` is a bare string, or one of them is not a possible id.
+    """
+    if isinstance(ids, str | bytes):
+        raise InvalidQuery(f"{field} must be a collection of ids, got {type(ids).__name__}")
+    distinct = list(dict.fromkeys(ids))
+    for value in distinct:
+        check_name(field, value, InvalidQuery)
+    return distinct
+
+
+def checked_query_vector(query: ArrayLike, dimension: int | None = None) -> Float32:
+    """Return a private float32 copy of ``query``, shape ``[d]``; the caller's array is never written to.
+
+    Raises:
+        InvalidQuery: not one-dimensional, not numeric, not finite, or of zero length (norm).
+        DimensionMismatch: ``d`` is not ``dimension``.
+    """
+    try:
+        with np.errstate(over="ignore"):  # an overflow becomes infinity and is refused below
+            vector = np.array(query, dtype=np.float32, copy=True)
+    except (TypeError, ValueError, OverflowError) as cause:
+        raise InvalidQuery(f"query vector is not numeric: {cause}") from cause
+    if vector.ndim != 1:
+        raise InvalidQuery(f"query vector must have one axis, it has shape {vector.shape}")
+    if dimension is not None and vector.shape[0] != dimension:
+        raise DimensionMismatch(dimension, vector.shape[0], "query vector")
+    if not np.isfinite(vector).all():
+        raise InvalidQuery("query vector has a value that is not finite")
+    if not vector.any():
+        raise InvalidQuery("query vector has zero norm, its cosine is undefined")
+    return vector
+
+
+def check_model(model: ModelIdentity) -> None:
+    """Refuse a model without a name, revision or positive dimension.
+
+    Raises:
+        InvalidPublication: naming the field.
+    """
+    check_name("model_id", model.model_id, InvalidPublication)
+    check_name("model revision", model.revision, InvalidPublication)
+    if model.dimension < 1:
+        raise InvalidPublication(f"model dimension must be at least 1, got {model.dimension}")
+
+
+def checked_publication(
+    document: Document, chunks: Sequence[Chunk], vectors: ArrayLike, model: ModelIdentity
+) -> Float32:
+    """Check that document, chunks and vectors belong together.
+
+    ``vectors`` has shape ``[len(chunks), model.dimension]``; row i is the embedding of ``chunks[i]``.
+
+    Returns:
+        A private, contiguous float32 copy of ``vectors``.
+
+    Raises:
+        InvalidPublication: there are no chunks, counts differ, a vector is not finite or has zero norm, ids repeat,
+            or a chunk differs from its document in id, revision, scope or source, or its text from its span.
+        DimensionMismatch: the vectors have another dimension than the model.
+    """
+    check_model(model)
+    _check_document(document)
+    # Replacing a good revision by nothing would silently lose evidence; removal is `delete`.
+    if not chunks:
+        raise InvalidPublication(f"document {document.document_id} came without chunks")
+    _check_unique("chunk_id", [chunk.chunk_id for chunk in chunks])
+    _check_unique("ordinal", [chunk.ordinal for chunk in chunks])
+    for chunk in chunks:
+        _check_chunk(document, chunk)
+    return _checked_vectors(vectors, len(chunks), model.dimension)
+
+
+def _checked_count(field: str, value: int, maximum: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidQuery(f"{field} must be a whole number, got {type(value).__name__}")
+    if not 1 <= value <= maximum:
+        raise InvalidQuery(f"{field} must be between 1 and {maximum}, got {value}")
+    return int(value)
+
+
+def _checked_vectors(vectors: ArrayLike, count: int, dimension: int) -> Float32:
+    try:
+        with np.errstate(over="ignore"):  # an overflow becomes infinity and is refused below
+            matrix = np.array(vectors, dtype=np.float32, copy=True, order="C")
+    except (TypeError, ValueError, OverflowError) as cause:
+        raise InvalidPublication(f"vectors are not a numeric matrix: {cause}") from cause
+    if matrix.ndim != 2:
+        raise InvalidPublication(f"vectors must have two axes [chunks, dimension], they have shape {matrix.shape}")
+    if matrix.shape[0] != count:
+        raise InvalidPublication(f"{count} chunks came with {matrix.shape[0]} vectors")
+    if matrix.shape[1] != dimension:
+        raise DimensionMismatch(dimension, matrix.shape[1], "vectors")
+    for problem, bad in (
+        ("has a value that is not finite", ~np.isfinite(matrix).all(axis=1)),
+        ("has zero norm", ~matrix.any(axis=1)),
+    ):
+        if bad.any():
+            raise InvalidPublication(f"vector {int(np.argmax(bad))} {problem}")
+    return matrix
+
+
+def _check_document(document: Document) -> None:
+    for field in ("document_id", "revision", "source", "scope", "content_sha256"):
+        check_name(field, getattr(document, field), InvalidPublication)
+    for field in ("title", "media_type", "text"):
+        check_text(field, getattr(document, field), InvalidPublication)
+    for note in document.notes:
+        check_text("notes", note, InvalidPublication)
+    if document.size_bytes < 0:
+        raise InvalidPublication(f"size_bytes must not be negative, got {document.size_bytes}")
+    try:
+        offset = datetime.fromisoformat(document.created_at).utcoffset()
+    except ValueError as cause:
+        raise InvalidPublication(f"created_at is not an ISO 8601 time: {document.created_at!r}") from cause
+    if offset != timedelta(0):
+        raise InvalidPublication(f"created_at must be in UTC with its offset, got {document.created_at!r}")
+
+
+def _check_chunk(document: Document, chunk: Chunk) -> None:
+    check_name("chunk_id", chunk.chunk_id, InvalidPublication)
+    for field in ("document_id", "revision", "scope", "source"):
+        ours, theirs = getattr(chunk, field), getattr(document, field)
+        if ours != theirs:
+            raise InvalidPublication(f"chunk {chunk.chunk_id}: {field} is {ours!r}, its document has {theirs!r}")
+    for field in ("title", "section"):
+        check_text(field, getattr(chunk, field), InvalidPublication)
+    if chunk.parent_id is not None:
+        check_name("parent_id", chunk.parent_id, InvalidPublication)
+    if chunk.ordinal < 0 or chunk.tokens < 0:
+        raise InvalidPublication(
+            f"chunk {chunk.chunk_id}: ordinal {chunk.ordinal} and tokens {chunk.tokens} must not be negative"
+        )
+    # A citation proves itself by span and text; a span that does not give the text can prove nothing.
+    in_range = 0 <= chunk.char_start <= chunk.char_end <= len(document.text)
+    if not in_range or document.text[chunk.char_start : chunk.char_end] != chunk.text:
+        raise InvalidPublication(
+            f"chunk {chunk.chunk_id}: characters {chunk.char_start}..{chunk.char_end} of document "
+            f"{document.document_id} are not the chunk's text"
+        )
+
+
+def _check_unique(field: str, values: Sequence[object]) -> None:
+    if len(set(values)) != len(values):
+        seen: set[object] = set()
+        for value in values:
+            if value in seen:
+                raise InvalidPublication(f"two chunks have the {field} {value!r}")
+            seen.add(value)
