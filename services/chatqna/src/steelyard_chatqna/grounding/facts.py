@@ -71,7 +71,7 @@ class Facts(NamedTuple):
 
     facts: list[Fact]
     cues: list[tuple[int, int]]
-    units: list[Unit]
+    units: list[tuple[int, Unit]]
 
 
 _LETTER = "[^\\W\\d_\u3041-\u30ff\u3400-\u9fff\uff66-\uff9f]"
@@ -102,7 +102,7 @@ class _Reader:
         self._language = language
         self._start, self._end = start, end
         self._facts: list[Fact] = []
-        self._units: list[Unit] = []
+        self._units: list[tuple[int, Unit]] = []
         self._cues: list[tuple[int, int]] = []
         self._clause_starts = [start]
         self._first_word = True
@@ -172,7 +172,7 @@ class _Reader:
         _, separator, suffix = piece.form.rpartition("_")
         unit = named_unit(suffix) if separator else None
         if unit is not None:
-            self._units.append(unit)
+            self._units.append((self._facts[-1].start, unit))
 
     def _date(self, start: int, readings: tuple[Date, ...], end: int) -> int:
         self._facts.append(
@@ -189,7 +189,9 @@ class _Reader:
             if piece.identifier:
                 self._add(Kind.IDENTIFIER, piece.key, piece.form, start + piece.start, start + piece.end)
                 return start + piece.end
-        quantity = quantity_at(self._text, start, self._end, self._language.decimal_comma if self._language.code else None)
+        quantity = quantity_at(
+            self._text, start, self._end, self._language.decimal_comma if self._language.code else None
+        )
         if quantity is None:
             raise AssertionError(f"no number at {start} of {surface!r}")
         self._quantity(start, quantity)
@@ -223,10 +225,10 @@ class _Reader:
             return
         if form in language.function_words:
             return
-        if form not in AMBIGUOUS:
+        if form not in AMBIGUOUS or self._text[start - 1 : start] in ("(", "["):
             unit = named_unit(piece.surface)
             if unit is not None:
-                self._units.append(unit)
+                self._units.append((start, unit))
         if form in language.light_words or (len(form) < 2 and not piece.capital):
             return
         if language is UNKNOWN and len(form) < 4 and not piece.capital:
@@ -311,8 +313,3 @@ class _Reader:
             else fact
             for fact in self._facts
         ]
-
-
-def demands(fact: Fact) -> bool:
-    """Whether a concept word demands its concept (`prior` only may mean it)."""
-    return fact.kind is not Kind.CONCEPT or fold(fact.form) in DEMANDING or len(fact.form) > 2

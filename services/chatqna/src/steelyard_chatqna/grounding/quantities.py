@@ -35,7 +35,11 @@ class Quantity(NamedTuple):
             return False
         if self.unit is not None and other.unit is not None:
             return comparable(self.unit.dimension, other.unit.dimension) and not self.equals(other)
-        return not self.equals(other)
+        return self._is_year() == other._is_year() and not self.equals(other)
+
+    def _is_year(self) -> bool:
+        """Whether a number without a unit looks like a year; a year is no rival of a count."""
+        return any(1000 <= value <= 2100 and value == int(value) for value in self.values)
 
 
 _ROUNDED = Context(prec=15)
