@@ -36,10 +36,8 @@ def is_misbound(found: Located, place: int, context: Sequence[Located], index: E
             theirs = {at for at, thing in enumerate(things) if _in_clauses(thing, place, {value.hit.clause})}
             margin = _NEIGHBOUR_MARGIN
         else:
-            own = {at for at, thing in enumerate(things) if _is_at(thing, place, index, whole_chunk=True)}
-            theirs = {
-                at for at, thing in enumerate(things) if _is_at(thing, value.hit.sentence, index, whole_chunk=False)
-            }
+            own = {at for at, thing in enumerate(things) if _is_at(thing, place, index, earlier=True)}
+            theirs = {at for at, thing in enumerate(things) if _is_at(thing, value.hit.sentence, index, earlier=False)}
             margin = _NEIGHBOUR_MARGIN if _are_neighbours(value, place, index) else _DISTANT_MARGIN
         more = {things[at].fact.key: WEIGHT[things[at].fact.kind] for at in theirs - own}
         if own < theirs and sum(more.values()) >= margin:
@@ -51,14 +49,14 @@ def _in_clauses(thing: Located, place: int, clauses: set[int]) -> bool:
     return any(hit.clause in clauses for hit in thing.places.get(place, ()))
 
 
-def _is_at(thing: Located, place: int, index: EvidenceIndex, *, whole_chunk: bool) -> bool:
-    """Whether `thing` stands in a sentence or its headings; a name may be anywhere in the chunk, for `she` or `it`."""
+def _is_at(thing: Located, place: int, index: EvidenceIndex, *, earlier: bool) -> bool:
+    """Whether `thing` stands in a sentence or its headings; a name may stand earlier in the chunk, for `she` or `it`."""
     if place in thing.places or any(above in thing.places for above in index.sentences[place].heading):
         return True
-    if not whole_chunk or thing.fact.kind is not Kind.NAME:
+    if not earlier or thing.fact.kind is not Kind.NAME:
         return False
     chunk = index.sentences[place].chunk
-    return any(index.sentences[other].chunk == chunk for other in thing.places)
+    return any(other < place and index.sentences[other].chunk == chunk for other in thing.places)
 
 
 def _are_neighbours(value: Value, place: int, index: EvidenceIndex) -> bool:

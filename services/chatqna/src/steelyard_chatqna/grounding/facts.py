@@ -1,7 +1,6 @@
 """The facts of a sentence: what has to stand in the evidence before the sentence counts as supported.
 
-Numbers with their units, dates, identifiers, names, words of a decisive concept (colours, directions) and content
-words, each with the clause it stands in and whether that clause denies it. Spans are code points of the whole text.
+Numbers with their units, dates, identifiers, names, colours, directions and content words, each with the clause it stands in and whether that clause denies it. Spans are code points of the whole text.
 """
 
 import re
@@ -12,7 +11,7 @@ from typing import NamedTuple
 from .dates import Date, date_at
 from .languages import UNKNOWN
 from .lexicon.calendar import MONTH_OF
-from .lexicon.concepts import CONCEPT_OF, DEMANDING
+from .lexicon.concepts import COLOUR_OF, DIRECTION_OF
 from .lexicon.language import Language
 from .lexicon.numerals import HAN_COUNTERS, HAN_DIGITS, VALUE_OF
 from .lexicon.words import fold
@@ -29,7 +28,8 @@ class Kind(StrEnum):
     DATE = "date"
     IDENTIFIER = "identifier"
     NAME = "name"
-    CONCEPT = "concept"
+    COLOUR = "colour"
+    DIRECTION = "direction"
     WORD = "word"
     RUN = "run"
 
@@ -37,7 +37,7 @@ class Kind(StrEnum):
 HARD = frozenset({Kind.NUMBER, Kind.DATE, Kind.IDENTIFIER})
 """Kinds that can not be paraphrased."""
 
-DECISIVE = HARD | {Kind.NAME, Kind.CONCEPT}
+DECISIVE = HARD | {Kind.NAME, Kind.COLOUR}
 """Kinds of which one that is missing makes its claim unsupported."""
 
 WEIGHT = {
@@ -45,7 +45,8 @@ WEIGHT = {
     Kind.DATE: 3.0,
     Kind.IDENTIFIER: 3.0,
     Kind.NAME: 2.0,
-    Kind.CONCEPT: 2.0,
+    Kind.COLOUR: 2.0,
+    Kind.DIRECTION: 1.0,
     Kind.WORD: 1.0,
     Kind.RUN: 1.0,
 }
@@ -219,9 +220,7 @@ class _Reader:
         if form in VALUE_OF:
             self._quantity(start, counted(VALUE_OF[form], self._text, start, end, self._end))
             return
-        concept = CONCEPT_OF.get(form)
-        if concept is not None:
-            self._add(Kind.CONCEPT, concept, form, start, end)
+        if self._concept(form, form, start, end):
             return
         if form in language.function_words:
             return
@@ -235,6 +234,15 @@ class _Reader:
             return
         named = piece.capital and not initial and (language.has_names or language is UNKNOWN)
         self._add(Kind.NAME if named else Kind.WORD, stem(form, language.code), form, start, end)
+
+    def _concept(self, word: str, form: str, start: int, end: int) -> bool:
+        """Add the colour or direction that `word` names, if it names one."""
+        for kind, table in ((Kind.COLOUR, COLOUR_OF), (Kind.DIRECTION, DIRECTION_OF)):
+            concept = table.get(word)
+            if concept is not None:
+                self._add(kind, concept, form, start, end)
+                return True
+        return False
 
     def _clause_word(self, form: str, start: int, end: int) -> None:
         """Note what the word does to its clause: begin a new one, deny it, or deny the rest of it."""
@@ -264,10 +272,8 @@ class _Reader:
             run = surface[low:high]
             if run in self._language.function_words or run in self._language.light_words:
                 continue
-            concept = next((CONCEPT_OF[part] for part in (run, run[:2], run[-2:]) if part in CONCEPT_OF), None)
-            if concept is not None:
-                self._add(Kind.CONCEPT, concept, run, start + low, start + high)
-            if concept is None or len(run) > 2:
+            known = any(self._concept(part, run, start + low, start + high) for part in (run, run[:2], run[-2:]))
+            if not known or len(run) > 2:
                 self._add(Kind.RUN, fold(run), run, start + low, start + high)
         return end
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from .evidence import SentChunk
 from .facts import Fact, Facts, Kind, read_facts
 from .languages import UNKNOWN, detect
+from .lexicon.concepts import OPPOSITE_OF
 from .lexicon.language import Language
 from .numbers import plain
 from .quantities import Quantity
@@ -119,8 +120,8 @@ class EvidenceIndex:
             elif fact.kind is Kind.RUN:
                 for pair in (*_pairs(fact.key), *fact.key):
                     places.setdefault(pair, []).append(hit)
-            elif fact.kind is Kind.CONCEPT:
-                places.setdefault(f"concept:{fact.key}", []).append(hit)
+            elif fact.kind in (Kind.COLOUR, Kind.DIRECTION):
+                places.setdefault(f"{fact.kind}:{fact.key}", []).append(hit)
                 places.setdefault(fact.form, []).append(hit)
             else:
                 places.setdefault(fact.key, []).append(hit)
@@ -141,7 +142,7 @@ class EvidenceIndex:
     def find(self, fact: Fact, language: Language) -> list[Hit]:
         """Return the places that support `fact` of a text in `language`, in no order.
 
-        Words of one language are not looked for in another; numbers, dates, identifiers, names and concepts are.
+        Words of one language are not looked for in another; numbers, dates, identifiers, names, colours and directions are.
         """
         if fact.quantity is not None:
             return self._find_quantity(fact.quantity)
@@ -149,8 +150,8 @@ class EvidenceIndex:
             return [hit for known, hit in self._dates if any(d.within(k) for d in fact.dates for k in known.dates)]
         if fact.kind is Kind.IDENTIFIER:
             return self._places.get(fact.key, [])
-        if fact.kind is Kind.CONCEPT:
-            return self._places.get(f"concept:{fact.key}", [])
+        if fact.kind in (Kind.COLOUR, Kind.DIRECTION):
+            return self._places.get(f"{fact.kind}:{fact.key}", [])
         if fact.kind is Kind.RUN:
             return self._find_run(fact.key)
         return self._find_word(fact, language)
@@ -197,6 +198,13 @@ class EvidenceIndex:
         if fact.kind is Kind.NAME or language is UNKNOWN:
             return hits
         return [hit for hit in hits if self.reads(hit.sentence, language)]
+
+    def opposes(self, fact: Fact, sentence: int) -> bool:
+        """Whether the evidence sentence has the opposite of a direction, and not the direction itself."""
+        if fact.kind is not Kind.DIRECTION:
+            return False
+        keys = {known.key for known in self.sentences[sentence].facts.facts if known.kind is Kind.DIRECTION}
+        return OPPOSITE_OF[fact.key] in keys and fact.key not in keys
 
     def reads(self, sentence: int, language: Language) -> bool:
         """Whether words of `language` can be compared with those of this evidence sentence."""

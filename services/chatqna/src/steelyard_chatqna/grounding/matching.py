@@ -75,10 +75,18 @@ class Matcher:
 
     def _claim(self, group: list[Located], sentence: list[Located], claims: Claims) -> Match:
         first: Match | None = None
+        contradicted = 0.0
         for main in self._candidates(group, sentence):
+            covered = weight([found.fact for found in group if main in found.places])
+            if covered < contradicted:
+                continue
             match = self._try(main, group, sentence, claims)
             if match.holds:
                 return match
+            if match.cue:
+                # What denies the claim outweighs a sentence that speaks of less of it.
+                contradicted = covered
+                first = match
             first = first or match
         return first or Match({}, [found.fact for found in group])
 
@@ -96,7 +104,9 @@ class Matcher:
 
     def _try(self, main: int, group: list[Located], sentence: list[Located], claims: Claims) -> Match:
         support, missing, covered = self._cover(main, group)
-        decisive = [found.fact for found in missing if found.fact.kind in DECISIVE]
+        decisive = [
+            found.fact for found in missing if found.fact.kind in DECISIVE or self._index.opposes(found.fact, main)
+        ]
         if decisive:
             return Match({}, decisive)
         if covered < _COVERAGE * weight([found.fact for found in group]):
@@ -199,25 +209,30 @@ class Matcher:
         A yes needs evidence that affirms the question. A no needs evidence for the rest of the question that denies
         it, or that has another value where the question has one.
         """
-        facts = [found.fact for found in self._question]
-        words = [found for found in self._question if found.fact.kind not in DECISIVE]
+        most = 0.0
         for main in self._candidates(self._question, ()):
-            support, missing, covered = self._cover(main, self._question)
-            agree, disagree = self._polarity(main, self._question)
-            affirms = disagree < agree
-            decisive = [found for found in missing if found.fact.kind in DECISIVE]
-            enough = covered >= _COVERAGE * weight(facts)
-            if claims.denied:
-                others = sum(WEIGHT[found.fact.kind] for found in words if self._share(found, main) > 0.0)
-                enough_words = others >= _COVERAGE * weight([found.fact for found in words])
-                holds = (enough and not decisive and not affirms) or (
-                    bool(decisive) and enough_words and all(self._has_rival(found.fact, main) for found in decisive)
-                )
-            else:
-                holds = enough and not decisive and affirms
-            if holds:
-                return Match({place: [found.fact for found in held] for place, held in support.items()}, [])
+            held = [found.fact for found in self._question if main in found.places]
+            if weight(held) < most:
+                continue
+            most = weight(held)
+            if self._answers(main, denied=claims.denied):
+                return Match({main: held}, [])
         return Match({}, [], claims.verdict)
+
+    def _answers(self, main: int, *, denied: bool) -> bool:
+        _, missing, covered = self._cover(main, self._question)
+        agree, disagree = self._polarity(main, self._question)
+        decisive = [found for found in missing if found.fact.kind in DECISIVE]
+        enough = covered >= _COVERAGE * weight([found.fact for found in self._question])
+        if not denied:
+            return enough and not decisive and disagree < agree
+        if not decisive:
+            return enough and disagree >= agree
+        words = [found for found in self._question if found.fact.kind not in DECISIVE]
+        known = weight([found.fact for found in words if self._share(found, main) > 0.0])
+        return known >= _COVERAGE * weight([found.fact for found in words]) and all(
+            self._has_rival(found.fact, main) for found in decisive
+        )
 
     def _has_rival(self, fact: Fact, place: int) -> bool:
         """Whether the evidence sentence has another value where `fact` has one."""

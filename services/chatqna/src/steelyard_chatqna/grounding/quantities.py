@@ -50,6 +50,9 @@ _SPACED = re.compile(rf"[ \u00a0\u202f-]?({_LETTER}(?:{_LETTER}|[\u064b-\u0652])
 _FOLLOWING = re.compile(r"\s+([^\W\d_]+)")
 _PER = re.compile(r"(?:\s*(/)\s*|\s+([^\W\d_]+)\s+)([^\W\d_\u3040-\u30ff\u3400-\u9fff]+)")
 _CURRENCY_BEFORE = re.compile(r"([€$£¥]|\b(?:EUR|USD|GBP|CHF|JPY))[ \u00a0]?\Z")
+_COMPOUND = re.compile(r"(?<=[^\W\d_]{2})(?:sekunden?|minuten?|stunden?|tagen?|wochen?|monaten?|jahren?)\Z")
+"""A German compound (`Betriebsstunden`) counts in the unit that it ends with."""
+
 _CASED = frozenset("AVWNmgthslLd")
 _ARTICLE = "ال"
 
@@ -123,6 +126,8 @@ def named_unit(surface: str) -> Unit | None:
     if len(surface) == 1 and surface.isascii() and surface not in _CASED:
         return None
     unit = UNIT_OF.get(fold(surface))
+    if unit is None and (compound := _COMPOUND.search(surface)) is not None:
+        unit = UNIT_OF[compound.group()]
     if unit is not None or "/" not in surface:
         return unit
     upper, _, lower = surface.partition("/")
