@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from steelyard_contracts.enums import Strategy
 
 from .base import Settings
-from .types import FloatSetting, IntSetting, NamesSetting, OptionalFloatSetting, OptionalTextSetting
+from .types import FloatSetting, IntSetting, NamesSetting, OptionalProbabilitySetting, OptionalTextSetting
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -109,7 +109,7 @@ class AdaptiveSettings(Settings):
     confusion_cost_weight: Annotated[FloatSetting, Field(ge=0)] = Field(
         default=1.0, description="Factor on the confusion cost; 1.0 is the published form."
     )
-    adaptive_floor_score: Annotated[OptionalFloatSetting, Field(ge=0, le=1)] = Field(
+    adaptive_floor_score: OptionalProbabilitySetting = Field(
         default=0.5,
         description="When nothing passes and the best score is at least this, that one is kept; empty = off.",
     )

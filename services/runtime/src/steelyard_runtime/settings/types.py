@@ -48,14 +48,16 @@ def _names_from_text(value: Any) -> Any:
 IntSetting = Annotated[int, BeforeValidator(_int_from_text), Field(strict=True)]
 FloatSetting = Annotated[float, BeforeValidator(_float_from_text), Field(strict=True, allow_inf_nan=False)]
 BoolSetting = Annotated[bool, BeforeValidator(_bool_from_text), Field(strict=True)]
-OptionalFloatSetting = Annotated[
-    Annotated[float, BeforeValidator(_float_from_text), Field(strict=True, allow_inf_nan=False)] | None,
+OptionalProbabilitySetting = Annotated[
+    Annotated[float, BeforeValidator(_float_from_text), Field(strict=True, allow_inf_nan=False, ge=0, le=1)] | None,
     BeforeValidator(_none_from_empty),
 ]
-"""A number, or off when the text is empty."""
-OptionalIntSetting = Annotated[
-    Annotated[int, BeforeValidator(_int_from_text), Field(strict=True)] | None, BeforeValidator(_none_from_empty)
+"""A number in [0, 1], or off when the text is empty. The range is inside, because off has none."""
+OptionalCosineSetting = Annotated[
+    Annotated[float, BeforeValidator(_float_from_text), Field(strict=True, allow_inf_nan=False, ge=-1, le=1)] | None,
+    BeforeValidator(_none_from_empty),
 ]
+"""A cosine, or off when the text is empty."""
 OptionalTextSetting = Annotated[str | None, BeforeValidator(_none_from_empty)]
 NamesSetting = Annotated[tuple[str, ...], BeforeValidator(_names_from_text)]
 """Names separated by commas."""
