@@ -61,5 +61,5 @@ def test_only_the_newest_revision_calls_itself_valid() -> None:
 
 def test_every_revision_names_the_same_torque() -> None:
     for path in REVISIONS:
-        torques = set(re.findall(r"gland bolts of the AX-104-B to (\d+) N·m", path.read_text(encoding="utf-8")))
+        torques = set(re.findall(r"gland bolts of the AX-104-B to (\d+) Nm", path.read_text(encoding="utf-8")))
         assert torques == {"24"}, path.name
