@@ -66,6 +66,12 @@ def test_markup_that_would_be_lost_is_refused(source: str) -> None:
         parse_source(f"# Title\n\n{source}\n")
 
 
+@pytest.mark.parametrize("source", ["", "no title", "## 1 A section\n", "# Title\n\n### 1.1 A subsection\n"])
+def test_sources_begin_with_a_title_and_have_two_levels(source: str) -> None:
+    with pytest.raises(ValueError, match="unsupported"):
+        parse_source(source)
+
+
 def test_pdf_refuses_characters_without_a_glyph() -> None:
     with pytest.raises(ValueError, match="保"):
         build_pdf([Block("heading", "Title", 1), Block("paragraph", "保守")])
