@@ -4,7 +4,7 @@ import http.client
 import json
 import re
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from steelyard_contracts.enums import Stage
 from steelyard_runtime.app import Service, create_app
 from steelyard_runtime.settings.groups import ProcessSettings
 
-from .conftest import Address
+from .conftest import Address, serving
 from .sample_service import MAX_BODY_MB, Watch, sample_app
 
 Serve = Callable[[FastAPI], Address]
@@ -46,9 +46,11 @@ def raw(address: Address, request: bytes) -> bytes:
     return b"".join(parts)
 
 
-@pytest.fixture
-def address(serve: Serve) -> Address:
-    return serve(sample_app())
+@pytest.fixture(scope="module")
+def address() -> Iterator[Address]:
+    """One server for the tests that leave nothing behind in it."""
+    with serving(sample_app()) as running:
+        yield running
 
 
 def test_every_reply_has_the_common_headers(address: Address) -> None:
@@ -325,7 +327,8 @@ def test_a_router_that_reads_leniently_is_refused() -> None:
         create_app(service, ProcessSettings(), lambda _metrics: pytest.fail("opened"), [router])
 
 
-def test_metrics_know_patterns_and_never_paths(address: Address) -> None:
+def test_metrics_know_patterns_and_never_paths(serve: Serve) -> None:
+    address = serve(sample_app())
     for number in range(20):
         ask(address, "GET", f"/v1/items/{number}")
         ask(address, "GET", f"/no/such/{number}")
