@@ -6,7 +6,7 @@ DISTS  := contracts runtime models store embedding retriever reranker chatqna da
 EDITABLE := $(foreach d,$(DISTS),-e services/$(d))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models demo test lint types imports unit e2e bench lock generate clean
+.PHONY: help setup models demo test lint types imports unit bench lock generate clean
 
 help: ## Print this help
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -19,7 +19,39 @@ $(BIN)/.installed: requirements/dev.lock $(wildcard services/*/pyproject.toml)
 
 setup: $(BIN)/.installed ## Install everything into .venv from the hash-locked requirements
 
+models: setup ## Fetch and verify the model files of the embedded default
+	$(BIN)/steelyard models fetch
+
+demo: models ## Start the stack, ingest the demo corpus, ask a question, show its ledger, stop
+	$(BIN)/python examples/demo.py
+
+test: models lint types imports ## Set up and run everything that a change must pass
+	$(BIN)/pytest tests
+
+lint: setup ## Check style and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup ## Check types
+	$(BIN)/mypy $(foreach d,$(DISTS),services/$(d)/src)
+
+imports: setup ## Check that imports point one way and are declared
+	$(BIN)/lint-imports --no-cache
+	for d in $(DISTS); do (cd services/$$d && ../../$(BIN)/deptry src) || exit 1; done
+
+unit: setup ## Run the unit tests only
+	$(BIN)/pytest tests/unit
+
+generate: setup ## Write what is generated from settings and contracts
+	$(BIN)/python -m tools.generate
+
+bench: models ## Run the benchmarks; they print figures and assert nothing
+	$(BIN)/python -m tests.bench
+
 lock: ## Renew requirements/*.lock; takes only releases that are at least 14 days old
 	for name in runtime dev bench; do uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links \
 	  --python-version 3.11 --exclude-newer "14 days" --custom-compile-command "make lock" \
 	  requirements/$$name.in -o requirements/$$name.lock || exit 1; done
+
+clean: ## Remove the environment and what a demo left
+	rm -rf $(VENV) .steelyard

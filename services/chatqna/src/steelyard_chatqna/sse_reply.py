@@ -1,6 +1,5 @@
 """A reply of server-sent events that begins only when there is something to say, and stops when the client is gone."""
 
-import asyncio
 from collections.abc import AsyncIterator
 
 import orjson
@@ -29,8 +28,8 @@ class SseReply(Response):
     """Streams `events`, each item one write.
 
     The status is sent with the first item, so that a failure before it is answered with its own status by the app's
-    handlers. A failure after it becomes an error event, and the stream ends without `[DONE]`. When the client
-    disconnects, the iterator is cancelled at once, which closes the connection to the model server.
+    handlers. A failure after it becomes an error event, and the stream ends without `[DONE]`. A client that leaves
+    cancels the work (see the runtime's middleware), which closes the connection to the model server.
     """
 
     def __init__(self, events: AsyncIterator[bytes], codes: problems.ErrorCodes) -> None:
@@ -39,30 +38,8 @@ class SseReply(Response):
         self._codes = codes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the stream; `scope` is part of the ASGI signature."""
-        del scope
-        sending = asyncio.current_task()
-        assert sending is not None
-        gone = False
-
-        async def watch() -> None:
-            nonlocal gone
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            gone = True
-            sending.cancel()
-
-        watcher = asyncio.create_task(watch())
-        try:
-            await self._send(send)
-        except asyncio.CancelledError:
-            if not gone:
-                raise
-            sending.uncancel()
-        finally:
-            watcher.cancel()
-
-    async def _send(self, send: Send) -> None:
+        """Send the stream; the first two arguments are part of the ASGI signature."""
+        del scope, receive
         begun = False
         try:
             async for item in self._events:

@@ -1,9 +1,8 @@
 """Taking in one file: parse, cut, embed, and publish in one step, so that nothing is ever visible half done."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +19,10 @@ from steelyard_store.errors import StoreError
 from steelyard_store.port import ChunkReader, ChunkWriter
 from steelyard_store.records import Chunk, Document, Filter, ModelIdentity
 
-from .chunking import ChunkSpan, chunk
+from .chunking import CHUNKER_VERSION, ChunkSpan, chunk
 from .chunking.counter import TokenCounter
-from .identity import RevisionInputs, chunk_id, document_id, revision
-from .parsing import ParsedDocument
+from .identity import chunk_id, content_hash, document_id, revision
+from .parsing import PARSER_VERSION, ParsedDocument
 from .parsing.errors import ParseError
 from .parsing.isolation import parse_isolated
 from .parsing.limits import ParseLimits
@@ -94,15 +93,14 @@ class Ingestion:
     async def _ingest(self, name: str, data: bytes, scope: str) -> FileResult:
         await self.prepare()
         assert self._model is not None
-        content_sha256 = sha256(data).hexdigest()
+        content_sha256 = content_hash(data)
         its_id = document_id(scope, name)
         its_revision = revision(
-            RevisionInputs(
-                content_sha256=content_sha256,
-                embedding_model=str(self._model),
-                max_tokens=self._size.max_tokens,
-                overlap_tokens=self._size.overlap_tokens,
-            )
+            content_sha256,
+            parser_version=PARSER_VERSION,
+            chunker_version=CHUNKER_VERSION,
+            embedding_model=str(self._model),
+            parameters=asdict(self._size),
         )
         known = await self._reader.document(its_id, Filter([scope]))
         if known is not None and known.revision == its_revision:
@@ -181,7 +179,7 @@ def _row(embedding: list[float] | str) -> npt.NDArray[np.float32]:
 
 def _chunk(document: Document, span: ChunkSpan, text: str) -> Chunk:
     return Chunk(
-        chunk_id=chunk_id(document.document_id, document.revision, span.char_start, span.char_end),
+        chunk_id=chunk_id(document.document_id, document.revision, span.ordinal, span.char_start, span.char_end),
         document_id=document.document_id,
         revision=document.revision,
         ordinal=span.ordinal,

@@ -16,12 +16,19 @@ def candidate_ids(request: RerankingRequest) -> list[str]:
 
 
 def cosine_order(
-    request: RerankingRequest, *, top_n: int, strategy: Strategy, degraded: Degradation, policy_hash: str
+    request: RerankingRequest,
+    *,
+    top_n: int,
+    strategy: Strategy,
+    degraded: Degradation,
+    policy_hash: str,
+    below_floor: frozenset[str] = frozenset(),
 ) -> RerankingResponse:
     """Candidates in cosine order cut to `top_n`, outcome `degraded`.
 
     Rerank thresholds and adaptive selection do not apply, because their scores do not exist. Candidates without a
-    cosine (calls that bring no scores) keep their order behind those that have one. Blank texts are dropped.
+    cosine (calls that bring no scores) keep their order behind those that have one. Blank texts are dropped, and
+    so are the chunk ids in `below_floor`: cosine floors hold here too.
     """
     ids = candidate_ids(request)
     metadata: list[CandidateMetadata | None] = [None] * len(ids) if request.metadata is None else [*request.metadata]
@@ -31,8 +38,14 @@ def cosine_order(
     entries: dict[int, LedgerEntry] = {}
     for row in order:
         text = request.retrieved_docs[row].text
-        blank = not text.strip()
-        sent = not blank and len(docs) < top_n
+        reason = Reason.SELECTED
+        if ids[row] in below_floor:
+            reason = Reason.BELOW_COSINE_FLOOR
+        elif not text.strip():
+            reason = Reason.BLANK_TEXT
+        elif len(docs) >= top_n:
+            reason = Reason.OVER_TOP_N
+        sent = reason is Reason.SELECTED
         if sent:
             docs.append(RerankedDoc(id=ids[row], text=text, score=cosines[row], rank=len(docs) + 1))
         entry = metadata[row]
@@ -42,7 +55,7 @@ def cosine_order(
             retrieval_rank=row + 1,
             scores={} if entry is None else dict(entry.scores),
             fate=Fate.SENT if sent else Fate.DROPPED,
-            reason=Reason.BLANK_TEXT if blank else Reason.SELECTED if sent else Reason.OVER_TOP_N,
+            reason=reason,
             rank=len(docs) if sent else None,
         )
     return RerankingResponse(

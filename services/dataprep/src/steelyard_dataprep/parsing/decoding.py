@@ -83,7 +83,7 @@ def _unmarked_utf16(name: str, data: bytes) -> Decoded:
     even, odd = data[0::2].count(0), data[1::2].count(0)
     encoding = "utf-16-le" if odd > even else "utf-16-be"
     text = _strict(data, encoding)
-    if text is None or min(even, odd) * 20 > max(even, odd) or not _reads_as_text(text):
+    if text is None or min(even, odd) * 4 > max(even, odd) or not _reads_as_text(text):
         raise UndecodableTextError(name, "is binary: it holds NUL bytes and is not UTF-16")
     return Decoded(text, encoding, inferred=True)
 

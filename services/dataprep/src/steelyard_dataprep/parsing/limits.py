@@ -11,7 +11,7 @@ _MIB = 1024 * 1024
 class ParseLimits:
     """Bounds on one file; sizes in bytes, times in seconds.
 
-    The first four hold wherever `parse` runs; the last three only in the subprocess of `parse_isolated`.
+    The first five hold wherever `parse` runs; the last three only in the subprocess of `parse_isolated`.
     `memory_bytes` bounds the address space, so it includes the interpreter and its libraries (about 100 MiB).
     """
 
@@ -19,6 +19,7 @@ class ParseLimits:
     max_unpacked_bytes: int = 256 * _MIB
     max_pages: int = 10_000
     max_text_chars: int = 32 * _MIB
+    max_sections: int = 100_000
     memory_bytes: int = 1536 * _MIB
     cpu_seconds: int = 60
     wall_seconds: float = 120.0

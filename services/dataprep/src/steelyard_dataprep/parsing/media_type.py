@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -59,6 +60,7 @@ _FOREIGN = (
 )
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PDF_HEADER_WINDOW = 1024
+_WORD_MAIN_PART = re.compile(r"word/document\d*\.xml")
 READABLE = "PDF, DOCX, HTML, Markdown, plain text, CSV and JSONL"
 
 
@@ -110,7 +112,7 @@ def _by_zip_members(name: str, data: bytes) -> MediaType:
             members = set(archive.namelist())
     except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError) as error:
         raise CorruptDocumentError(name, f"is a broken ZIP container ({error})") from error
-    if "word/document.xml" in members:
+    if any(_WORD_MAIN_PART.fullmatch(member) for member in members):
         return MediaType.DOCX
     for member, kind in (("xl/", "an Excel workbook"), ("ppt/", "a PowerPoint file"), ("content.xml", "an ODF file")):
         if any(entry.startswith(member) for entry in members):

@@ -32,6 +32,9 @@ def parse(
         raise EmptyDocumentError(name, "holds no text")
     if len(document.text) > limits.max_text_chars:
         raise TooLargeError(name, f"its text is longer than {limits.max_text_chars} characters (max_text_chars)")
+    if len(document.sections) > limits.max_sections:
+        count = len(document.sections)
+        raise TooLargeError(name, f"has {count} sections or rows, more than {limits.max_sections} (max_sections)")
     return replace(document, notes=notes + document.notes)
 
 

@@ -120,9 +120,9 @@ def _outline(document: pypdfium2.PdfDocument, text: str, pages: list[PageSpan]) 
 def _notes(images: int, imaged_blank_pages: int, unreadable: list[int]) -> tuple[str, ...]:
     notes = []
     if images:
-        notes.append(f"{images} embedded images ignored")
+        notes.append(f"embedded images ignored: {images}")
     if imaged_blank_pages:
-        notes.append(f"{imaged_blank_pages} pages are images without a text layer")
+        notes.append(f"pages that are images without a text layer: {imaged_blank_pages}")
     if unreadable:
         notes.append(f"pages that could not be read: {', '.join(map(str, unreadable))}")
     return tuple(notes)

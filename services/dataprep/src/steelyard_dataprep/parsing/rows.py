@@ -16,6 +16,7 @@ from steelyard_dataprep.parsing.structure import TextAssembler
 from steelyard_dataprep.parsing.titles import title_from_name
 
 _DELIMITERS = ",;\t|"
+_NO_DELIMITER = "\x1f"
 _SAMPLE_ROWS = 20
 _SAMPLE_CHARS = 65536
 
@@ -84,16 +85,19 @@ def _csv_rows(header: list[str], reader: Iterator[list[str]]) -> Iterator[tuple[
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter that cuts the first rows into the same, largest number of cells."""
+    """Return the delimiter that cuts the first rows into the same number of cells, else the header into the most."""
 
-    def cells(delimiter: str) -> int:
+    def cells(delimiter: str) -> tuple[bool, int]:
         reader = csv.reader(io.StringIO(text[:_SAMPLE_CHARS], newline=""), delimiter=delimiter)
         counts = [len(row) for row, _ in zip(reader, range(_SAMPLE_ROWS), strict=False) if row]
         # The sample may end inside a row.
         counts = counts[:-1] if len(counts) > 2 else counts
-        return counts[0] if len(set(counts)) == 1 else 0
+        columns = counts[0] if counts else 1
+        return columns > 1 and len(set(counts)) == 1, columns
 
-    return max(_DELIMITERS, key=cells)
+    best = max(_DELIMITERS, key=cells)
+    # A header of one cell: commas below it are part of the text.
+    return best if cells(best)[1] > 1 else _NO_DELIMITER
 
 
 def _json_rows(name: str, text: str) -> Iterator[tuple[int, dict[str, str]]]:

@@ -8,7 +8,6 @@ here is only what the page itself marks as something else than its content.
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 from lxml import etree
 from lxml import html as lxml_html
@@ -21,7 +20,7 @@ from steelyard_dataprep.parsing.limits import ParseLimits
 from steelyard_dataprep.parsing.markup import MarkupReader
 from steelyard_dataprep.parsing.media_type import MediaType
 from steelyard_dataprep.parsing.structure import TextAssembler
-from steelyard_dataprep.parsing.titles import title_from_name
+from steelyard_dataprep.parsing.titles import notes_on, title_from_name
 
 _DECLARED_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
@@ -37,9 +36,9 @@ def parse_html(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
     declaration = _DECLARED_CHARSET.search(data[:_CHARSET_WINDOW])
     decoded = decode(name, data, declaration[1].decode("ascii") if declaration else None)
     source = _XML_DECLARATION.sub("", canonical_text(decoded.text))
-    if not source.strip():
+    root = _parse_markup(name, source)
+    if root is None:
         return ParsedDocument("", title_from_name(name), MediaType.HTML.value, ())
-    root = parse_markup(name, source)
     assembler = TextAssembler(name, limits.max_text_chars)
     ignored = MarkupReader(assembler).read(root)
     text, sections = assembler.finish()
@@ -58,8 +57,8 @@ def parse_html(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
     )
 
 
-def parse_markup(name: str, source: str) -> lxml_html.HtmlElement:
-    """Return the root of the element tree.
+def _parse_markup(name: str, source: str) -> lxml_html.HtmlElement | None:
+    """Return the root of the element tree, None if there is no element at all.
 
     Raises CorruptDocumentError where the parser stopped early, because it then drops the rest without an error.
     """
@@ -67,14 +66,11 @@ def parse_markup(name: str, source: str) -> lxml_html.HtmlElement:
     parser = lxml_html.HTMLParser(encoding="utf-8", huge_tree=True, no_network=True, remove_comments=True)
     try:
         root = lxml_html.document_fromstring(source.encode("utf-8"), parser=parser)
-    except (etree.ParserError, etree.XMLSyntaxError) as error:
+    except etree.ParserError:
+        return None
+    except etree.XMLSyntaxError as error:
         raise CorruptDocumentError(name, f"is not HTML ({error})") from error
     fatal = next((entry for entry in parser.error_log if entry.level == etree.ErrorLevels.FATAL), None)
     if fatal is not None:
         raise CorruptDocumentError(name, f"line {fatal.line}: {fatal.message.strip()}")
     return root
-
-
-def notes_on(ignored: Counter[str]) -> tuple[str, ...]:
-    """Return one sentence for each kind of element that was passed over."""
-    return tuple(f"{count} {kind} ignored" for kind, count in sorted(ignored.items()))

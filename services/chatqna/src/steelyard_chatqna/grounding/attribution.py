@@ -1,0 +1,145 @@
+"""Citation mode `attributed`: align each sentence of an answer with the sent chunks.
+
+A sentence is cut into claims at its clauses. A claim is supported by the sentences of the sent chunks (one, or up to
+three where one is not enough) that hold its numbers, dates, identifiers, names and decisive words, cover at least half
+of its content by weight, and affirm what it affirms. The rules are deterministic and use word lists only; a paraphrase
+that shares no word with its source is reported as unsupported, which is the side on which to err.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from steelyard_contracts.answers import Citation, UnsupportedSpan
+
+from .claims import Claims, read_claims, read_question, weight
+from .evidence import SentChunk
+from .facts import Fact, Kind
+from .index import EvidenceIndex
+from .languages import UNKNOWN, detect
+from .lexicon.language import Language
+from .lexicon.words import fold
+from .matching import Match, Matcher
+from .numbers import plain
+from .sentences import Sentence, split_sentences
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """What the sent chunks support of an answer.
+
+    `supported_facts` are the key facts of claims that hold, `unsupported_facts` those of claims that do not; facts are
+    named as the answer writes them. An answer without key facts (a courtesy, a refusal) has neither.
+    """
+
+    citations: list[Citation] = field(default_factory=list)
+    unsupported: list[UnsupportedSpan] = field(default_factory=list)
+    supported_facts: list[str] = field(default_factory=list)
+    unsupported_facts: list[str] = field(default_factory=list)
+
+
+def attribute(answer: str, sent: Sequence[SentChunk], question: str = "") -> Attribution:
+    """Find the support of every sentence of `answer` in the chunks that were `sent`.
+
+    `Citation.support` is the share, by weight, of the sentence's key facts that stand in the quote: a number, date or
+    identifier weighs 3, a name or a decisive word 2, a content word 1. A sentence of which only a part is supported
+    has citations for that part (their support is then below 1) and is marked unsupported as well.
+    """
+    index = EvidenceIndex(sent)
+    language = _language_of(answer, question, index)
+    asked = read_question(question, language)
+    matcher = Matcher(index, asked, language)
+    result = Attribution()
+    text = plain(answer)
+    for sentence in split_sentences(answer):
+        claims = read_claims(answer, text, sentence, asked, language)
+        if claims is not None:
+            _record(answer, sentence, claims, matcher.match(claims), index, result)
+    return result
+
+
+def _language_of(answer: str, question: str, index: EvidenceIndex) -> Language:
+    """The language of the answer; one that is too short to show it is taken for that of the question or the chunks."""
+    for text in (answer, question):
+        language = detect(text)
+        if language is not UNKNOWN:
+            return language
+    return next((known for known in index.languages if known is not UNKNOWN), UNKNOWN)
+
+
+def _record(
+    answer: str,
+    sentence: Sentence,
+    claims: Claims,
+    matches: Sequence[Match],
+    index: EvidenceIndex,
+    result: Attribution,
+) -> None:
+    """Add the sentence's citations, and its mark when one of its claims does not hold."""
+    missing: list[str] = []
+    for group, match in zip(claims.groups, matches, strict=True):
+        names = [claims.verdict] if claims.verdict else [answer[fact.start : fact.end] for fact in group]
+        if match.holds:
+            result.supported_facts.extend(names)
+            continue
+        result.unsupported_facts.extend(names)
+        missing += [match.cue] if match.cue else [_surface(fact, answer) for fact in match.missing]
+    result.citations.extend(_cite_all(sentence, claims, matches, index))
+    if missing:
+        result.unsupported.append(
+            UnsupportedSpan(
+                answer_start=sentence.start,
+                answer_end=sentence.end,
+                text=answer[sentence.start : sentence.end],
+                missing=list(dict.fromkeys(missing)),
+            )
+        )
+
+
+def _surface(fact: Fact, answer: str) -> str:
+    """The fact as the answer writes it; one of the question has only its folded form here."""
+    surface = answer[fact.start : fact.end]
+    return surface if fold(surface) == fact.form or fact.quantity is not None or fact.dates else fact.form
+
+
+def _cite_all(sentence: Sentence, claims: Claims, matches: Sequence[Match], index: EvidenceIndex) -> list[Citation]:
+    """One citation for each quoted sentence, in the order of the prompt; claims with the same quote share it."""
+    quoted: dict[int, dict[tuple[int, Kind], Fact]] = {}
+    for match in matches:
+        for place, facts in match.support.items():
+            quoted.setdefault(place, {}).update({(fact.start, fact.kind): fact for fact in facts})
+    total = weight([fact for group in claims.groups for fact in group])
+    citations = []
+    for place, held in sorted(quoted.items()):
+        evidence = index.sentences[place]
+        chunk = index.chunks[evidence.chunk]
+        share = min(1.0, weight(list(held.values())) / total)
+        citations.append(cite(chunk, (evidence.start, evidence.end), (sentence.start, sentence.end), share))
+    return citations
+
+
+def cite(chunk: SentChunk, quote: tuple[int, int], sentence: tuple[int, int], support: float) -> Citation:
+    """Return the citation of `chunk.text[quote]` for the answer's `sentence`; both are half-open code point spans.
+
+    Without metadata the chunk is its own document: its id stands as the source, and spans count from its beginning.
+    """
+    known = chunk.metadata
+    offset = chunk.char_start
+    return Citation(
+        marker=chunk.marker,
+        chunk_id=chunk.chunk_id,
+        document_id=None if known is None else known.document_id,
+        revision=None if known is None else known.revision,
+        source=chunk.chunk_id if known is None else known.source,
+        title="" if known is None else known.title,
+        section="" if known is None else known.section,
+        page=None if known is None else known.page,
+        char_start=offset,
+        char_end=offset + len(chunk.text),
+        sha256=chunk.sha256,
+        quote=chunk.text[quote[0] : quote[1]],
+        quote_start=offset + quote[0],
+        quote_end=offset + quote[1],
+        answer_start=sentence[0],
+        answer_end=sentence[1],
+        support=round(support, 4),
+    )

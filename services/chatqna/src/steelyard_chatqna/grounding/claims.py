@@ -1,0 +1,112 @@
+"""What one sentence of an answer claims, once the question's own words and the courtesies are taken out."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .facts import DECISIVE, WEIGHT, Fact, Facts, Kind, read_facts
+from .lexicon.language import Language
+from .lexicon.meta import ANNOUNCEMENT_END, COURTESY, QUESTION_END, REFUSAL, TALK_WORDS
+from .lexicon.particles import NO, YES, particle
+from .numbers import plain
+from .sentences import Sentence
+
+_WORDS_OF_A_CLAIM = 2
+"""A clause with fewer words and nothing decisive is no claim of its own; it joins its neighbour."""
+
+
+class Question(NamedTuple):
+    """The facts of the question, and the keys that an answer merely repeats."""
+
+    facts: list[Fact]
+    keys: frozenset[str]
+    cues: bool
+
+
+class Claims(NamedTuple):
+    """What a sentence claims.
+
+    `groups` are the claims, each a list of key facts; `facts` all facts of the sentence, repeated ones too. `verdict`
+    is the particle of a bare yes or no, whose claim is the question itself; `denied` says that it is a no.
+    """
+
+    groups: list[list[Fact]]
+    facts: list[Fact]
+    cues: list[str]
+    verdict: str = ""
+    denied: bool = False
+
+
+def read_question(question: str, language: Language) -> Question:
+    """Read the facts that `question` names; its language is that of the answer unless it shows another."""
+    facts = read_facts(plain(question), 0, len(question), language)
+    kept = [fact for fact in facts.facts if fact.form not in TALK_WORDS]
+    return Question(kept, frozenset(key for fact in kept for key in (fact.key, fact.form)), bool(facts.cues))
+
+
+def read_claims(original: str, text: str, sentence: Sentence, question: Question, language: Language) -> Claims | None:
+    """Return what `sentence` of the answer claims, None when it claims nothing.
+
+    `text` is the answer after `numbers.plain`. Words of the question are no key facts, unless the sentence denies
+    something or nothing else is left of it; numbers with a unit and identifiers stay what they are, because a question
+    about a model that no document knows must not prove that model.
+    """
+    surface = original[sentence.start : sentence.end]
+    read = read_facts(text, sentence.start, sentence.end, language)
+    facts = [fact for fact in read.facts if fact.form not in TALK_WORDS]
+    if _claims_nothing(surface, facts):
+        return None
+    cues = [original[start:end] for start, end in read.cues]
+    if not facts:
+        return _verdict(surface, question, cues)
+    keys = [fact for fact in facts if not _repeats(fact, question)] if not read.cues else facts
+    return Claims(_groups(keys or facts), facts, cues)
+
+
+def _claims_nothing(surface: str, facts: Sequence[Fact]) -> bool:
+    if surface.rstrip("*_` ")[-1:] in QUESTION_END or REFUSAL.search(surface):
+        return True
+    hard = any(fact.kind in (Kind.NUMBER, Kind.DATE, Kind.IDENTIFIER) for fact in facts)
+    if not hard and (surface.startswith("#") or surface.rstrip("*_` ")[-1:] in ANNOUNCEMENT_END):
+        return True
+    return not hard and COURTESY.match(surface) is not None
+
+
+def _verdict(surface: str, question: Question, cues: list[str]) -> Claims | None:
+    said = particle(surface)
+    if not question.facts or not (said or cues):
+        return None
+    denied = said in NO or (said not in YES and bool(cues))
+    return Claims([question.facts], question.facts, cues, verdict=surface, denied=denied)
+
+
+def _repeats(fact: Fact, question: Question) -> bool:
+    if fact.kind is Kind.IDENTIFIER or (fact.quantity is not None and fact.quantity.unit is not None):
+        return False
+    return fact.key in question.keys or fact.form in question.keys
+
+
+def _groups(facts: Sequence[Fact]) -> list[list[Fact]]:
+    """Group facts by clause; a clause that is too small for a claim joins the one before it, or the first the next."""
+    groups: list[list[Fact]] = []
+    clause = -1
+    for fact in facts:
+        if fact.clause != clause or not groups:
+            groups.append([])
+            clause = fact.clause
+        groups[-1].append(fact)
+    joined: list[list[Fact]] = []
+    for group in groups:
+        if joined and (_is_small(group) or _is_small(joined[-1])):
+            joined[-1].extend(group)
+        else:
+            joined.append(group)
+    return joined
+
+
+def _is_small(group: Sequence[Fact]) -> bool:
+    return len(group) < _WORDS_OF_A_CLAIM and not any(fact.kind in DECISIVE for fact in group)
+
+
+def weight(facts: Sequence[Fact]) -> float:
+    """Return the sum of the weights of `facts`."""
+    return sum(WEIGHT[fact.kind] for fact in facts)

@@ -1,0 +1,220 @@
+"""Where each fact of the sent chunks stands, so that a claim is compared only with the sentences that share one."""
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import cached_property
+from typing import NamedTuple
+
+from .evidence import SentChunk
+from .facts import Fact, Facts, Kind, read_facts
+from .languages import UNKNOWN, detect
+from .lexicon.concepts import OPPOSITE_OF
+from .lexicon.language import Language
+from .numbers import plain
+from .quantities import Quantity
+from .sentences import Sentence, split_sentences
+from .units import Unit, comparable
+
+_RUN_SHARE = 0.6
+"""Share of the character pairs of an unspaced word that make it found."""
+
+_SHORTEST_PREFIX = 4
+_LONGEST_ENDING = 3
+"""Two stems are one word when the shorter begins the longer, from four letters on, and at most three are left over."""
+
+_COLUMN = re.compile(r"[|\t]")
+_BARE = Quantity(frozenset(), None, 0)
+
+
+class Hit(NamedTuple):
+    """A place where a fact was found: sentence and clause by number, and whether that clause denies it."""
+
+    sentence: int
+    clause: int
+    negated: bool
+
+
+class Evidence(NamedTuple):
+    """One sentence of a sent chunk. `near` are the sentences whose subject it may continue: the one before it, the
+    heading above it, the head of its table; `heading` are the last two alone."""
+
+    chunk: int
+    start: int
+    end: int
+    facts: Facts
+    near: tuple[int, ...]
+    heading: tuple[int, ...]
+
+
+class Value(NamedTuple):
+    """A number of the evidence with the place it was found."""
+
+    quantity: Quantity
+    hit: Hit
+
+
+class EvidenceIndex:
+    """The sentences of the sent chunks, and for every fact the places where it stands."""
+
+    def __init__(self, chunks: Sequence[SentChunk]) -> None:
+        self.chunks = chunks
+        self.languages: list[Language] = []
+        self.sentences: list[Evidence] = []
+        self.values: list[Value] = []
+        self._places: dict[str, list[Hit]] = {}
+        self._dates: list[tuple[Fact, Hit]] = []
+        for number, chunk in enumerate(chunks):
+            self._add_chunk(number, chunk.text)
+
+    def _add_chunk(self, number: int, original: str) -> None:
+        text = plain(original)
+        language = detect(text)
+        self.languages.append(language)
+        heading: int | None = None
+        head: int | None = None
+        before: Sentence | None = None
+        for sentence in split_sentences(original):
+            position = len(self.sentences)
+            facts = read_facts(text, sentence.start, sentence.end, language)
+            if not sentence.row:
+                head = None
+            above = tuple(place for place in (heading, head) if place is not None)
+            follows = before is not None and not sentence.row and not before.row
+            near = (*above, position - 1) if follows and position - 1 not in above else above
+            if sentence.row and head is not None:
+                facts = self._with_columns(text, sentence, facts, self.sentences[head])
+            self.sentences.append(Evidence(number, sentence.start, sentence.end, facts, near, above))
+            self._add_facts(position, facts)
+            if text.startswith("#", sentence.start):
+                heading = position
+            if sentence.row and head is None:
+                head = position
+            before = sentence
+
+    def _with_columns(self, text: str, row: Sentence, facts: Facts, head: Evidence) -> Facts:
+        """Give the bare numbers of a table row the units of their columns' heads."""
+        units = {_column(text, head.start, start): unit for start, unit in head.facts.units}
+        if not units:
+            return facts
+        read = []
+        for fact in facts.facts:
+            quantity = fact.quantity
+            unit = None if quantity is None else units.get(_column(text, row.start, fact.start))
+            if quantity is not None and quantity.unit is None and unit is not None:
+                fact = fact._replace(quantity=quantity._replace(unit=unit))
+            read.append(fact)
+        return facts._replace(facts=read)
+
+    def _add_facts(self, position: int, facts: Facts) -> None:
+        places = self._places
+        for fact in facts.facts:
+            hit = Hit(position, fact.clause, fact.negated)
+            if fact.kind is Kind.NUMBER and fact.quantity is not None:
+                self.values.append(Value(fact.quantity, hit))
+            elif fact.kind is Kind.DATE:
+                self._dates.append((fact, hit))
+                for date in fact.dates[:1]:
+                    if date.year is not None:
+                        self.values.append(Value(_BARE._replace(values=frozenset({Decimal(date.year)})), hit))
+            elif fact.kind is Kind.RUN:
+                for pair in (*_pairs(fact.key), *fact.key):
+                    places.setdefault(pair, []).append(hit)
+            elif fact.kind in (Kind.COLOUR, Kind.DIRECTION):
+                places.setdefault(f"{fact.kind}:{fact.key}", []).append(hit)
+                places.setdefault(fact.form, []).append(hit)
+            else:
+                places.setdefault(fact.key, []).append(hit)
+                if fact.form != fact.key:
+                    places.setdefault(fact.form, []).append(hit)
+
+    @cached_property
+    def _inflections(self) -> dict[str, list[str]]:
+        """Every beginning of a stem of the evidence that another stem could be, with the stems it begins."""
+        beginnings: dict[str, list[str]] = {}
+        for key in self._places:
+            for ending in range(1, _LONGEST_ENDING + 1):
+                if len(key) - ending < _SHORTEST_PREFIX:
+                    break
+                beginnings.setdefault(key[:-ending], []).append(key)
+        return beginnings
+
+    def find(self, fact: Fact, language: Language) -> list[Hit]:
+        """Return the places that support `fact` of a text in `language`, in no order.
+
+        Words of one language are not looked for in another; numbers, dates, identifiers, names, colours and directions are.
+        """
+        if fact.quantity is not None:
+            return self._find_quantity(fact.quantity)
+        if fact.kind is Kind.DATE:
+            return [hit for known, hit in self._dates if any(d.within(k) for d in fact.dates for k in known.dates)]
+        if fact.kind is Kind.IDENTIFIER:
+            return self._places.get(fact.key, [])
+        if fact.kind in (Kind.COLOUR, Kind.DIRECTION):
+            return self._places.get(f"{fact.kind}:{fact.key}", [])
+        if fact.kind is Kind.RUN:
+            return self._find_run(fact.key)
+        return self._find_word(fact, language)
+
+    def _find_quantity(self, quantity: Quantity) -> list[Hit]:
+        found = []
+        for known, hit in self.values:
+            if quantity.unit is None or known.unit is not None:
+                if quantity.equals(known):
+                    found.append(hit)
+            elif self._equals_by_unit_nearby(quantity, quantity.unit, known, hit.sentence):
+                found.append(hit)
+        return found
+
+    def _equals_by_unit_nearby(self, quantity: Quantity, unit: Unit, known: Quantity, sentence: int) -> bool:
+        """Whether a number without a unit has one elsewhere in its sentence or heading (`28 paid days`)."""
+        for place in (sentence, *self.sentences[sentence].heading):
+            for _, nearby in self.sentences[place].facts.units:
+                if comparable(unit.dimension, nearby.dimension) and not quantity.base_values(unit).isdisjoint(
+                    known.base_values(nearby)
+                ):
+                    return True
+        return False
+
+    def _find_run(self, run: str) -> list[Hit]:
+        if len(run) == 1:
+            return self._places.get(run, [])
+        pairs = _pairs(run)
+        seen: dict[int, set[str]] = {}
+        first: dict[int, Hit] = {}
+        for pair in pairs:
+            for hit in self._places.get(pair, []):
+                seen.setdefault(hit.sentence, set()).add(pair)
+                first.setdefault(hit.sentence, hit)
+        return [first[sentence] for sentence, found in seen.items() if len(found) >= _RUN_SHARE * len(set(pairs))]
+
+    def _find_word(self, fact: Fact, language: Language) -> list[Hit]:
+        keys = {fact.key, fact.form} if fact.kind is Kind.NAME else {fact.key}
+        keys.update(self._inflections.get(fact.key, ()))
+        for ending in range(1, _LONGEST_ENDING + 1):
+            if len(fact.key) - ending >= _SHORTEST_PREFIX:
+                keys.add(fact.key[:-ending])
+        hits = [hit for key in keys for hit in self._places.get(key, ())]
+        if fact.kind is Kind.NAME or language is UNKNOWN:
+            return hits
+        return [hit for hit in hits if self.reads(hit.sentence, language)]
+
+    def opposes(self, fact: Fact, sentence: int) -> bool:
+        """Whether the evidence sentence has the opposite of a direction, and not the direction itself."""
+        if fact.kind is not Kind.DIRECTION:
+            return False
+        keys = {known.key for known in self.sentences[sentence].facts.facts if known.kind is Kind.DIRECTION}
+        return OPPOSITE_OF[fact.key] in keys and fact.key not in keys
+
+    def reads(self, sentence: int, language: Language) -> bool:
+        """Whether words of `language` can be compared with those of this evidence sentence."""
+        other = self.languages[self.sentences[sentence].chunk]
+        return other is language or UNKNOWN in (other, language)
+
+
+def _pairs(run: str) -> tuple[str, ...]:
+    return tuple(run[at : at + 2] for at in range(len(run) - 1))
+
+
+def _column(text: str, start: int, position: int) -> int:
+    return len(_COLUMN.findall(text, start, position))

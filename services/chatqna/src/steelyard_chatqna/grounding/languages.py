@@ -1,0 +1,40 @@
+"""The language of a text, from its script and its function words."""
+
+import re
+
+from .lexicon.arabic import ARABIC
+from .lexicon.chinese import CHINESE
+from .lexicon.english import ENGLISH
+from .lexicon.german import GERMAN
+from .lexicon.japanese import JAPANESE
+from .lexicon.language import Language
+
+UNKNOWN = Language(code="", function_words=frozenset())
+"""A language without lists: its words count as content from four letters on, and its negations are not seen."""
+
+LANGUAGES = {language.code: language for language in (ENGLISH, GERMAN, ARABIC, JAPANESE, CHINESE, UNKNOWN)}
+
+_KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa\uff66-\uff9d]")
+_HAN = re.compile("[\u3400-\u9fff]")
+_ARABIC = re.compile("[\u0621-\u064a]")
+_LATIN_WORD = re.compile(r"[^\W\d_]+")
+
+_SCRIPT_SHARE = 0.2
+"""A script decides the language from this share of the letters on: model numbers in Latin letters stand in any text."""
+
+
+def detect(text: str) -> Language:
+    """Return the language of `text`; `UNKNOWN` when neither its script nor a function word shows it."""
+    if not text.isascii():
+        letters = max(1, sum(map(len, _LATIN_WORD.findall(text))))
+        kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
+        if kana + han >= _SCRIPT_SHARE * letters:
+            return JAPANESE if kana else CHINESE
+        if len(_ARABIC.findall(text)) >= _SCRIPT_SHARE * letters:
+            return ARABIC
+    seen = _LATIN_WORD.findall(text.casefold())
+    english = sum(word in ENGLISH.function_words or word in ENGLISH.light_words for word in seen)
+    german = sum(word in GERMAN.function_words or word in GERMAN.light_words for word in seen)
+    if english == german:
+        return UNKNOWN
+    return ENGLISH if english > german else GERMAN

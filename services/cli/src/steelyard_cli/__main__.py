@@ -1,0 +1,6 @@
+"""`python -m steelyard_cli`."""
+
+from .main import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""The `steelyard` command."""
+
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from .commands import stack
+from .errors import CliError
+from .exits import ExitCode, exit_help
+from .terminal import Terminal
+
+
+class Commands(TyperGroup):
+    """Ends a command that raised a `CliError` with its message and its exit code."""
+
+    def invoke(self, context: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(context)
+        except CliError as error:
+            terminal = Terminal.open(as_json=bool(context.find_root().obj))
+            report(error, terminal)
+            raise typer.Exit(int(error.exit_code)) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(int(ExitCode.INTERRUPTED)) from None
+
+
+def report(error: CliError, terminal: Terminal) -> None:
+    """Say on standard error why the command ends; one JSON object a line when the output is for a machine."""
+    if terminal.as_json:
+        terminal.err.file.write(Terminal.line({"error": error.as_json()}))
+        return
+    terminal.note(f"error: {error}", style="red")
+    if error.hint is not None:
+        terminal.note(error.hint)
+
+
+app = typer.Typer(
+    cls=Commands,
+    name="steelyard",
+    help="Answers questions from your documents and accounts for every piece of evidence.",
+    epilog=exit_help(),
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"steelyard {version('steelyard-cli')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
+) -> None:
+    """Options before the command."""
+
+
+stack.register(app)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

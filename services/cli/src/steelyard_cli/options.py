@@ -1,0 +1,23 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def _remember_json(context: typer.Context, value: bool) -> bool:
+    context.find_root().obj = value
+    return value
+
+
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Write one JSON document to standard output.", callback=_remember_json, is_eager=True),
+]
+StateDir = Annotated[Path, typer.Option("--state-dir", help="Folder of the run's records and logs.", file_okay=False)]
+EnvFile = Annotated[
+    Path | None,
+    typer.Option("--env-file", help="File of KEY=VALUE lines; a variable of the environment wins.", dir_okay=False),
+]
+DEFAULT_STATE_DIR = Path(".steelyard")

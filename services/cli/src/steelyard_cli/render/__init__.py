@@ -1,0 +1,1 @@
+"""Turns results into what people read; machine output never passes through here."""

@@ -1,0 +1,27 @@
+"""Text from documents, models and servers, made safe for a terminal."""
+
+import unicodedata
+
+_KEPT = {"\n", "\t"}
+_DIRECTION_OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_REPLACEMENT = "\ufffd"
+
+
+def printable(text: str) -> str:
+    """`text` without what could move the cursor, colour the screen or reorder what is read.
+
+    A document can hold escape sequences and direction overrides; each such character becomes U+FFFD.
+    """
+    return "".join(_REPLACEMENT if _is_unsafe(character) else character for character in text)
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """`printable` text with its white space folded, cut with an ellipsis after `limit` characters."""
+    folded = " ".join(printable(text).split())
+    return folded if limit is None or len(folded) <= limit else f"{folded[: limit - 1].rstrip()}…"
+
+
+def _is_unsafe(character: str) -> bool:
+    if character in _KEPT:
+        return False
+    return character in _DIRECTION_OVERRIDES or unicodedata.category(character) in {"Cc", "Cs"}

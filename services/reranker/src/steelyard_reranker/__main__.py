@@ -1,0 +1,9 @@
+"""`python -m steelyard_reranker`: run the reranker service."""
+
+from steelyard_runtime.serve import run
+
+from .app import build
+from .settings import RerankerSettings
+
+if __name__ == "__main__":
+    run("reranker", RerankerSettings, lambda settings: settings.reranker_port, build)

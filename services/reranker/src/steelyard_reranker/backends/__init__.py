@@ -1,0 +1,1 @@
+"""Where rerank scores come from: one port, and one module for each backend."""

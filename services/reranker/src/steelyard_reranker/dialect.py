@@ -1,0 +1,39 @@
+"""The Cohere/Jina dialect of reranking."""
+
+import uuid
+
+from steelyard_contracts.errors import ErrorCode, SteelyardError
+from steelyard_contracts.reranking import RerankDocument, RerankRequest, RerankResponse, RerankResult
+from steelyard_runtime.policy import policy_hash
+
+from .ranking import Ranking
+
+
+async def rank_documents(request: RerankRequest, ranking: Ranking, model_id: str) -> RerankResponse:
+    """Score the documents, best first, ties in the order given; blank ones score 0 and come last.
+
+    Raises `invalid_request` for a blank query, `model_not_found`, and RerankBackendError: this dialect has no way to
+    say that a reply is degraded.
+    """
+    if not request.query.strip():
+        raise SteelyardError(ErrorCode.INVALID_REQUEST, "query: is blank")
+    if request.model is not None and request.model != model_id:
+        raise SteelyardError(ErrorCode.MODEL_NOT_FOUND, f"model: this service reranks with {model_id!r} only")
+    texts = [one if isinstance(one, str) else one.text for one in request.documents]
+    judged = await ranking.judge(request.query, {str(i): text for i, text in enumerate(texts) if text.strip()})
+    scores = [judged[str(i)].score if str(i) in judged else 0.0 for i in range(len(texts))]
+    order = sorted(range(len(texts)), key=lambda i: (str(i) not in judged, -scores[i], i))
+    return RerankResponse(
+        id=uuid.uuid4().hex,
+        model=model_id,
+        results=[
+            RerankResult(
+                index=i,
+                relevance_score=scores[i],
+                document=RerankDocument(text=texts[i]) if request.return_documents else None,
+                pair=judged[str(i)].pair if str(i) in judged else None,
+            )
+            for i in order[: request.top_n]
+        ],
+        policy_hash=policy_hash(ranking.policy),
+    )

@@ -1,0 +1,55 @@
+"""Settings of the reranker service."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from steelyard_runtime.settings.groups import (
+    AdaptiveSettings,
+    EmbeddingModelSettings,
+    ProcessSettings,
+    RerankFailureSettings,
+    StrategySettings,
+)
+from steelyard_runtime.settings.types import IntSetting, OptionalFloatSetting
+
+from .selection import SelectionSettings
+
+
+class RerankerSettings(
+    ProcessSettings, StrategySettings, AdaptiveSettings, RerankFailureSettings, EmbeddingModelSettings
+):
+    """What the reranker service reads."""
+
+    reranker_port: Annotated[IntSetting, Field(ge=0, le=65535)] = Field(
+        default=8000, description="Port of the reranker service; 0 takes a free one."
+    )
+    rerank_backend: Literal["local"] = Field(
+        default="local", description="Who scores pairs: local is late interaction with the embedding model's files."
+    )
+    rerank_threads: Annotated[IntSetting, Field(ge=1, le=64)] = Field(
+        default=1, description="Threads of the in-process reranking model."
+    )
+    rerank_max_chars_per_doc: Annotated[IntSetting, Field(ge=0, le=10_000_000)] = Field(
+        default=0, description="Characters of a candidate that the reranker is given; 0 = all of them."
+    )
+    retrieval_min_score: Annotated[OptionalFloatSetting, Field(ge=-1, le=1)] = Field(
+        default=None, description="When the best cosine is below this, no candidate is kept; empty = off."
+    )
+    retrieval_min_chunk_score: Annotated[OptionalFloatSetting, Field(ge=-1, le=1)] = Field(
+        default=None, description="A candidate whose cosine is below this is dropped before reranking; empty = off."
+    )
+
+    @property
+    def selection(self) -> SelectionSettings:
+        """The selection domain's settings."""
+        return SelectionSettings(
+            novelty_sigmoid_a=self.novelty_sigmoid_a,
+            novelty_sigmoid_b=self.novelty_sigmoid_b,
+            token_cost_alpha=self.token_cost_alpha,
+            min_value_threshold=self.min_value_threshold,
+            confusion_cost_weight=self.confusion_cost_weight,
+            adaptive_floor_score=self.adaptive_floor_score,
+            top_n=self.reranker_top_n,
+            threshold=self.reranking_threshold,
+        )

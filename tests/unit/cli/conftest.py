@@ -1,0 +1,105 @@
+"""A stack of fake services that run as real processes, and the command run as a real process."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SERVICES = {
+    "llm": ("steelyard_models.llm_server", "LLM_PORT"),
+    "embedding": ("steelyard_embedding", "EMBEDDING_PORT"),
+    "retriever": ("steelyard_retriever", "RETRIEVER_PORT"),
+    "reranker": ("steelyard_reranker", "RERANKER_PORT"),
+    "dataprep": ("steelyard_dataprep", "DATAPREP_PORT"),
+    "chatqna": ("steelyard_chatqna", "CHATQNA_PORT"),
+}
+_FAKE = Path(__file__).with_name("fake_service.py")
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nothing uses now, all different."""
+    held = []
+    try:
+        for _ in range(count):
+            probe = socket.socket()
+            probe.bind(("127.0.0.1", 0))
+            held.append(probe)
+        return [probe.getsockname()[1] for probe in held]
+    finally:
+        for probe in held:
+            probe.close()
+
+
+@dataclass
+class Stack:
+    """A folder with fake services on free ports; `behave` sets how each of them behaves (see fake_service.py)."""
+
+    folder: Path
+    ports: dict[str, int]
+    behave: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def state_dir(self) -> Path:
+        return self.folder / "state"
+
+    def environ(self) -> dict[str, str]:
+        ours = ("STEELYARD_", "FAKE_", "LLM_")
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        return {
+            **inherited,
+            "PYTHONPATH": str(self.folder / "modules"),
+            "FAKE_FOLDER": str(self.folder),
+            **{SERVICES[name][1]: str(port) for name, port in self.ports.items()},
+            **{f"FAKE_{name.upper()}": behaviour for name, behaviour in self.behave.items()},
+        }
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "steelyard_cli", *arguments, "--state-dir", str(self.state_dir)],
+            env=self.environ(),
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    def record(self) -> dict[str, Any]:
+        parsed: dict[str, Any] = json.loads((self.state_dir / "run" / "state.json").read_text())
+        return parsed
+
+    def events(self, name: str) -> list[str]:
+        """What a fake service wrote down about itself, in order."""
+        path = self.folder / "events.txt"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [line.split(" ", 1)[1] for line in lines if line.startswith(f"{name} ")]
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> Iterator[Stack]:
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "fake_service.py").write_text(_FAKE.read_text())
+    for name, (module, variable) in SERVICES.items():
+        *packages, last = module.split(".")
+        folder = modules.joinpath(*(packages or [last]))
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").touch()
+        (folder / (f"{last}.py" if packages else "__main__.py")).write_text(
+            f"import fake_service\nfake_service.serve({name!r}, {variable!r})\n"
+        )
+    made = Stack(tmp_path, dict(zip(SERVICES, free_ports(len(SERVICES)), strict=True)))
+    yield made
+    if (made.state_dir / "run" / "state.json").exists():
+        made.run("down", "--timeout", "5")

@@ -1,0 +1,69 @@
+import codecs
+
+import pytest
+
+from steelyard_dataprep.parsing.decoding import decode
+from steelyard_dataprep.parsing.errors import UndecodableTextError
+
+GERMAN = "Die Straßenbahn fährt über die Brücke. Für Kinder gelten ermäßigte Preise – täglich außer Sonntag. " * 4
+JAPANESE = "東京都の図書館は午前九時に開館します。貸出は一人五冊まで、期間は二週間です。延滞にご注意ください。" * 4
+ARABIC = "تفتح المكتبة أبوابها في الساعة التاسعة صباحا. يمكن استعارة خمسة كتب لمدة أسبوعين. " * 4
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_byte_order_mark_decides(encoding: str, sample: str) -> None:
+    decoded = decode("a.txt", ("\ufeff" + sample).encode(encoding))
+    assert (decoded.text, decoded.encoding, decoded.notes) == (sample, encoding, ())
+
+
+def test_utf8_needs_no_mark(sample: str) -> None:
+    assert decode("a.txt", sample.encode()).text == sample
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"), [(GERMAN, "cp1252"), (JAPANESE, "shift_jis"), (ARABIC, "cp1256"), (JAPANESE, "euc_jp")]
+)
+def test_older_character_sets_are_inferred_and_noted(text: str, encoding: str) -> None:
+    decoded = decode("a.txt", text.encode(encoding))
+    assert decoded.text == text
+    assert decoded.notes == (f"character set {decoded.encoding} was inferred from the bytes",)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["Plain ASCII text.\nSecond line.", GERMAN, JAPANESE + "\n a b c\n" * 9])
+def test_utf16_without_mark(text: str, encoding: str) -> None:
+    decoded = decode("a.txt", text.encode(encoding))
+    assert (decoded.text, decoded.encoding, decoded.inferred) == (text, encoding, True)
+
+
+def test_declaration_is_used_where_utf8_does_not_fit() -> None:
+    short = "größe".encode("latin-1")
+    assert decode("a.html", short, "ISO-8859-1").encoding == "cp1252"
+    assert decode("a.html", "größe".encode(), "ISO-8859-1").text == "größe"
+    assert decode("a.html", "髙島屋".encode("cp932"), "Shift_JIS").text == "髙島屋"
+
+
+@pytest.mark.parametrize("label", ["no-such-set", "hex", "rot13"])
+def test_declarations_that_are_no_character_set_are_passed_over(label: str) -> None:
+    assert decode("a.html", GERMAN.encode("cp1252"), label).text == GERMAN
+
+
+def test_stray_nul_bytes_do_not_make_utf16() -> None:
+    assert decode("a.log", b"a line\0 with a stray NUL, and some more text after it").encoding == "utf-8"
+
+
+def test_a_large_file_is_judged_by_a_sample_and_decoded_whole() -> None:
+    text = (JAPANESE + "\n") * 700
+    data = text.encode("cp932")
+    assert len(data) > 2 * 128 * 1024
+    assert decode("a.txt", data).text == text
+
+
+@pytest.mark.parametrize(
+    "data",
+    [bytes(range(256)) * 8, codecs.BOM_UTF16_LE + b"\x00\xd8a", codecs.BOM_UTF8 + b"\xff\xfe", b"\x00\x01\x02\x03" * 9],
+)
+def test_what_is_not_text_is_a_typed_error(data: bytes) -> None:
+    with pytest.raises(UndecodableTextError, match=r"'odd\.txt'") as caught:
+        decode("odd.txt", data)
+    assert caught.value.code == "undecodable_text"

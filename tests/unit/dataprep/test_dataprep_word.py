@@ -1,0 +1,170 @@
+import io
+import re
+import zipfile
+from collections.abc import Callable
+
+import docx
+import pytest
+from docx.document import Document
+
+from steelyard_dataprep.parsing import ParseLimits, parse
+from steelyard_dataprep.parsing.errors import CorruptDocumentError, EmptyDocumentError, TooLargeError
+
+MakeDocx = Callable[..., bytes]
+
+
+def with_part(data: bytes, part: str, change: Callable[[str], str]) -> bytes:
+    """Return the container with one part's XML changed."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
+        for member in old.namelist():
+            content = old.read(member)
+            new.writestr(member, change(content.decode()) if member == part else content)
+    return buffer.getvalue()
+
+
+def with_body(data: bytes, body: str) -> bytes:
+    return with_part(data, "word/document.xml", lambda xml: re.sub(r"<w:p>.*?</w:p>", lambda _: body, xml, count=1))
+
+
+def run(text: str, properties: str = "") -> str:
+    return f"<w:r>{properties}<w:t>{text}</w:t></w:r>"
+
+
+def test_headings_paragraphs_lists_tables_and_images(make_docx: MakeDocx, png: bytes, sample: str) -> None:
+    def build(document: Document) -> None:
+        document.core_properties.title = "Jahresbericht"
+        document.add_heading("Bericht", 0)
+        document.add_heading("Zahlen", 1)
+        document.add_paragraph(sample)
+        table = document.add_table(2, 2)
+        for index, text in enumerate(["Jahr", "Menge", "2026", "12 t\nnetto"]):
+            table.cell(index // 2, index % 2).text = text
+        document.add_picture(io.BytesIO(png))
+        document.add_heading("Orte", 2)
+        document.add_paragraph("Köln", style="List Bullet")
+        document.add_paragraph("東京", style="List Number")
+        document.sections[0].header.paragraphs[0].text = "page header"
+
+    document = parse("a.docx", make_docx(build))
+    assert document.title == "Jahresbericht"
+    assert document.text == (
+        f"Bericht\n\nZahlen\n\n{sample}\n\nJahr | Menge\n2026 | 12 t netto\n\nOrte\n\n- Köln\n- 東京"
+    )
+    assert [(section.level, section.title, section.path) for section in document.sections] == [
+        (1, "Bericht", ()),
+        (1, "Zahlen", ()),
+        (2, "Orte", ("Zahlen",)),
+    ]
+    assert document.notes == ("embedded images ignored: 1", "page headers ignored: 1")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (f"<w:p><w:fldSimple w:instr='DATE'>{run('1 May')}</w:fldSimple></w:p>", "1 May"),
+        (
+            f"<w:p><w:r><w:ruby><w:rt>{run('かんじ')}</w:rt><w:rubyBase>{run('漢字')}</w:rubyBase></w:ruby></w:r></w:p>",
+            "漢字",
+        ),
+        (
+            "<w:p><m:oMath xmlns:m='http://schemas.openxmlformats.org/officeDocument/2006/math'>"
+            "<m:r><m:t>E=mc²</m:t></m:r></m:oMath></w:p>",
+            "E=mc²",
+        ),
+        (
+            f"<w:p>{run('kept ')}<w:ins w:id='1'>{run('added')}</w:ins>"
+            "<w:del w:id='2'><w:r><w:delText>gone</w:delText></w:r></w:del></w:p>",
+            "kept added",
+        ),
+        (f"<w:p>{run('hidden', '<w:rPr><w:vanish/></w:rPr>')}{run('seen')}</w:p>", "seen"),
+        ("<w:p>" + run("a") + "<w:r><w:tab/></w:r>" + run("b") + "<w:r><w:br/></w:r>" + run("c") + "</w:p>", "a\tb\nc"),
+        (f"<w:sdt><w:sdtContent><w:p>{run('in a control')}</w:p></w:sdtContent></w:sdt>", "in a control"),
+        (
+            f"<w:p>{run('around')}<w:r><w:pict><w:txbxContent><w:p>{run('boxed')}</w:p></w:txbxContent></w:pict></w:r></w:p>",
+            "around\n\nboxed",
+        ),
+        (
+            "<w:p><w:r><mc:AlternateContent xmlns:mc='urn:x'><mc:Choice><w:t>once</w:t></mc:Choice>"
+            "<mc:Fallback><w:t>once</w:t></mc:Fallback></mc:AlternateContent></w:r></w:p>",
+            "once",
+        ),
+    ],
+)
+def test_text_that_is_easily_lost(make_docx: MakeDocx, body: str, expected: str) -> None:
+    data = make_docx(lambda document: document.add_paragraph("x"))
+    assert parse("a.docx", with_body(data, body)).text == expected
+
+
+def test_headings_by_outline_level_and_by_inherited_style(make_docx: MakeDocx) -> None:
+    def build(document: Document) -> None:
+        own = document.styles.add_style("Eigene", docx.enum.style.WD_STYLE_TYPE.PARAGRAPH)
+        own.base_style = document.styles["Heading 2"]
+        document.add_paragraph("Geerbt", style="Eigene")
+
+    inherited = parse("a.docx", make_docx(build))
+    assert [(section.level, section.title) for section in inherited.sections] == [(2, "Geerbt")]
+    body = f"<w:p><w:pPr><w:outlineLvl w:val='0'/></w:pPr>{run('Umrissen')}</w:p>"
+    outlined = parse("a.docx", with_body(make_docx(lambda document: document.add_paragraph("x")), body))
+    assert [(section.level, section.title) for section in outlined.sections] == [(1, "Umrissen")]
+
+
+def test_footnotes_follow_in_the_order_of_their_references(make_docx: MakeDocx) -> None:
+    body = f"<w:p>{run('Claim')}<w:r><w:footnoteReference w:id='2'/></w:r></w:p>"
+    data = with_body(make_docx(lambda document: document.add_paragraph("x")), body)
+    namespace = "xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'"
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes"
+    data = with_part(
+        data,
+        "word/_rels/document.xml.rels",
+        lambda xml: xml.replace(
+            "</Relationships>", f"<Relationship Id='n' Type='{kind}' Target='notes.xml'/></Relationships>"
+        ),
+    )
+    buffer = io.BytesIO(data)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr(
+            "word/notes.xml",
+            f"<w:footnotes {namespace}><w:footnote w:id='0' w:type='separator'><w:p/></w:footnote>"
+            f"<w:footnote w:id='2'><w:p>{run('Source.')}</w:p></w:footnote></w:footnotes>",
+        )
+    assert parse("a.docx", buffer.getvalue()).text == "Claim[1]\n\n[1] Source."
+
+
+def test_a_zip_bomb_is_refused_before_it_is_unpacked(make_docx: MakeDocx) -> None:
+    buffer = io.BytesIO(make_docx(lambda document: document.add_paragraph("x")))
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/media/bomb.bin", bytes(5_000_000))
+    with pytest.raises(TooLargeError, match="max_unpacked_bytes"):
+        parse("a.docx", buffer.getvalue(), ParseLimits(max_unpacked_bytes=1_000_000))
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]>',
+        '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY e "&a;&a;&a;&a;&a;&a;&a;&a;">]>',
+    ],
+)
+def test_document_types_are_refused(make_docx: MakeDocx, declaration: str) -> None:
+    def change(xml: str) -> str:
+        head, body = xml.split("?>", 1)
+        return f"{head}?>{declaration}{body.replace('trap', '&e;')}"
+
+    data = with_part(make_docx(lambda document: document.add_paragraph("trap")), "word/document.xml", change)
+    with pytest.raises(CorruptDocumentError, match="document type"):
+        parse("a.docx", data)
+
+
+def test_broken_xml_and_missing_parts_are_corrupt(make_docx: MakeDocx) -> None:
+    data = make_docx(lambda document: document.add_paragraph("x"))
+    with pytest.raises(CorruptDocumentError):
+        parse("a.docx", with_part(data, "word/document.xml", lambda xml: xml[:-20]))
+    moved = with_part(data, "_rels/.rels", lambda xml: xml.replace("word/document.xml", "word/gone.xml"))
+    with pytest.raises(CorruptDocumentError, match=r"word/gone\.xml"):
+        parse("a.docx", moved)
+
+
+def test_a_document_without_words_is_empty(make_docx: MakeDocx) -> None:
+    with pytest.raises(EmptyDocumentError):
+        parse("a.docx", make_docx(lambda document: document.add_paragraph(" ")))
