@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import dataclass
 
 from steelyard_store.embedded.rows import where
 from steelyard_store.embedded.schema import Meta
 from steelyard_store.embedded.terms import match_expression, query_terms
 from steelyard_store.records import Filter
 
-MAX_QUERY_TERMS = 256
+MAX_QUERY_TERMS = 1_024
+MAX_SCORED_TERMS = 64
 _HEADING_WEIGHT = 0.5  # a word in the title says less about a chunk than the same word in its text
 _MOST_REMEMBERED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Statistics:
+    """Counts of one generation of the store; ``frequencies`` is filled as terms are asked for."""
+
+    meta: Meta
+    chunks: int
+    frequencies: dict[str, int]
 
 
 class LexicalSearch:
     """Ranks chunks for the words of a query; safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._known: tuple[Meta, dict[str, bool]] | None = None
+        self._known: _Statistics | None = None
 
     def top(
         self,
@@ -30,30 +41,32 @@ class LexicalSearch:
     ) -> list[tuple[int, float]]:
         """Return ``(row_id, score)`` of the ``k`` best chunks that pass ``filter``; ties by ascending chunk id.
 
-        Uses at most ``MAX_QUERY_TERMS`` distinct terms of ``text``. FTS5's BM25 gives a term that stands in more than
-        half of the chunks the weight 0.000001 (its inverse document frequency would be negative), yet would score
-        every chunk that has it. Such terms only take part when the others do not fill the ``k`` places.
+        Considers the first ``MAX_QUERY_TERMS`` distinct terms of ``text`` and scores the ``MAX_SCORED_TERMS`` rarest
+        of them, which carry the most weight. FTS5's BM25 gives a term that stands in more than half of the chunks the
+        weight 0.000001 (its inverse document frequency would be negative), yet would score every chunk that has it;
+        such terms only take part when the others do not fill the ``k`` places.
         """
-        wanted = query_terms(text, MAX_QUERY_TERMS)
-        selective = self._without_common(connection, meta, wanted)
+        terms = query_terms(text, MAX_QUERY_TERMS)
+        statistics = self._statistics(connection, meta, terms)
+        present = [term for term in terms if statistics.frequencies[term] > 0]
+        scored = sorted(present, key=statistics.frequencies.__getitem__)[:MAX_SCORED_TERMS]
+        selective = [term for term in scored if 2 * statistics.frequencies[term] <= statistics.chunks]
         best = _ranked(connection, selective, k, filter)
-        if len(best) < k and len(selective) < len(wanted):
-            best = _ranked(connection, wanted, k, filter)
+        if len(best) < k and len(selective) < len(scored):
+            best = _ranked(connection, scored, k, filter)
         return best
 
-    def _without_common(self, connection: sqlite3.Connection, meta: Meta, terms: list[str]) -> list[str]:
+    def _statistics(self, connection: sqlite3.Connection, meta: Meta, terms: list[str]) -> _Statistics:
         known = self._known
-        if known is None or known[0] != meta or len(known[1]) > _MOST_REMEMBERED:
-            # A new dictionary, not a cleared one: another thread may be filling the old one for its generation.
-            known = self._known = (meta, {})
-        common = known[1]
-        unknown = [term for term in terms if term not in common]
-        if unknown:
+        if known is None or known.meta != meta or len(known.frequencies) > _MOST_REMEMBERED:
+            # A new object, not a cleared one: another thread may be filling the old one for its own generation.
             (chunks,) = connection.execute("SELECT count(*) FROM chunk").fetchone()
-            for term in unknown:
-                found = connection.execute("SELECT doc FROM lexical_vocabulary WHERE term = ?", (term,)).fetchone()
-                common[term] = found is not None and 2 * found[0] > chunks
-        return [term for term in terms if not common[term]]
+            known = self._known = _Statistics(meta, chunks, {})
+        for term in terms:
+            if term not in known.frequencies:
+                row = connection.execute("SELECT doc FROM lexical_vocabulary WHERE term = ?", (term,)).fetchone()
+                known.frequencies[term] = 0 if row is None else row[0]
+        return known
 
 
 def _ranked(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from steelyard_store.embedded import rows
 from steelyard_store.embedded.connections import ConnectionPool
+from steelyard_store.embedded.interruption import uninterruptible
 from steelyard_store.embedded.lexical import LexicalSearch
 from steelyard_store.embedded.matrix import MatrixSnapshot, exact_cosines, unit_rows
 from steelyard_store.embedded.matrix_cache import MatrixCache
@@ -183,7 +184,9 @@ class EmbeddedReading:
             matrix = self._matrix.at(meta)
             if matrix is None:
                 # Begun anew under the lock: nobody can then load a later generation than this transaction sees.
+                # Not interruptible: if loading outlasted every caller's deadline, it would never be done.
                 stack.close()
+                stack.enter_context(uninterruptible())
                 with self._refreshing:
                     connection, meta = stack.enter_context(self._transaction())
                     matrix = self._matrix.refresh(connection, meta)
