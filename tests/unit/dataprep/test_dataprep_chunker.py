@@ -89,7 +89,7 @@ def assert_sound(document: ParsedDocument, chunks: tuple[ChunkSpan, ...], count:
         assert section.char_start < span.char_end <= section.char_end
         # Before its own section a chunk may only hold headings of sections without text.
         for above in document.sections[: span.section]:
-            if span.char_start < above.char_end:
+            if text[max(above.char_start, span.char_start) : above.char_end].strip():
                 assert not text[max(above.body_start, span.char_start) : above.char_end].strip()
                 assert above.level < section.level
 
