@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from steelyard_contracts.answers import Citation, UnsupportedSpan
 
-from .claims import Claims, read_claims, read_question, weight
+from .claims import Claims, read_claims, read_question
 from .evidence import SentChunk
-from .facts import Fact, Kind
+from .facts import Fact, Kind, weight
 from .index import EvidenceIndex
 from .languages import UNKNOWN, detect
 from .lexicon.language import Language
