@@ -11,11 +11,13 @@ from .evidence import SentChunk
 from .facts import Fact, Facts, Kind
 from .languages import UNKNOWN, detect
 from .lexicon.concepts import OPPOSITE_OF
+from .lexicon.german import GERMAN
 from .lexicon.language import Language
 from .numbers import plain
 from .quantities import Quantity
 from .reading import read_facts
 from .sentences import Sentence, split_sentences
+from .stems import stem
 from .units import Unit, comparable
 
 _RUN_SHARE = 0.6
@@ -24,6 +26,9 @@ _RUN_SHARE = 0.6
 _SHORTEST_STEM = 4
 _LONGEST_ENDING = 3
 """Two stems are one word when the longer is the shorter and an ending of at most three letters, at most half of it."""
+
+_SHORTEST_PART = 5
+"""Letters that a part of a German compound has at least."""
 
 _COLUMN = re.compile(r"[|\t]")
 _BARE = Quantity(frozenset(), None, 0)
@@ -202,9 +207,28 @@ class EvidenceIndex:
         keys = {fact.key, fact.form} if fact.kind is Kind.NAME else {fact.key}
         keys.update(self._inflections(fact.key))
         hits = [hit for key in keys for hit in self._places.get(key, ())]
+        if language is GERMAN:
+            hits += self._find_compound(fact.key)
         if fact.kind is Kind.NAME or language is UNKNOWN:
             return hits
         return [hit for hit in hits if self.reads(hit.sentence, language)]
+
+    def _find_compound(self, key: str) -> list[Hit]:
+        """Find `Schraube` in `Deckelschraube`, and `Deckelschraube` in a sentence with both of its parts."""
+        hits: list[Hit] = []
+        if len(key) >= _SHORTEST_PART:
+            for longer in self._vocabulary:
+                if longer.endswith(key) and len(longer) >= len(key) + 3:
+                    hits += self._places[longer]
+        for cut in range(_SHORTEST_PART - 1, len(key) - _SHORTEST_PART + 2):
+            heads = self._places.get(key[cut:])
+            if heads is None:
+                continue
+            first = next((part for part in _first_parts(key[:cut]) if part in self._places), None)
+            if first is not None:
+                sentences = {hit.sentence for hit in self._places[first]}
+                hits += [hit for hit in heads if hit.sentence in sentences]
+        return hits
 
     def opposes(self, fact: Fact, sentence: int) -> bool:
         """Whether the evidence sentence has the opposite of a direction, and not the direction itself."""
@@ -222,6 +246,11 @@ class EvidenceIndex:
 def _is_inflection(shorter: int, longer: int) -> bool:
     ending = longer - shorter
     return ending <= _LONGEST_ENDING and shorter >= max(_SHORTEST_STEM, 2 * ending)
+
+
+def _first_parts(part: str) -> tuple[str, ...]:
+    """The first part of a German compound, with and without what joins it to the second."""
+    return (stem(part, GERMAN.code), *(part.removesuffix(joint) for joint in ("s", "n", "en", "es", "er", "e")))
 
 
 def _pairs(run: str) -> tuple[str, ...]:
