@@ -1,6 +1,5 @@
 """The services that `steelyard up` runs and the other commands talk to."""
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -61,8 +60,3 @@ def loopback(environ: Mapping[str, str]) -> str:
     if host == "::":
         return "[::1]"
     return f"[{host}]" if ":" in host else host
-
-
-def base_url(spec: ServiceSpec, given: str | None) -> str:
-    """The address to talk to: the one given on the command line, else the service on this host."""
-    return given.rstrip("/") if given is not None else spec.url(os.environ)

@@ -1,36 +1,45 @@
-"""Settings that the command itself reads: the model server that `up` starts, and how to authenticate."""
+"""Settings that only the command reads; the services' own are declared by the services."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field
 
-from steelyard_runtime.settings.base import Settings
+from steelyard_runtime.settings.base import Settings, SettingsError
+from steelyard_runtime.settings.groups import EmbeddingModelSettings
 from steelyard_runtime.settings.types import IntSetting, OptionalTextSetting
 
+from .errors import ConfigurationError
 
-class CommandSettings(Settings):
-    """What the `steelyard` command reads besides the services' own settings."""
 
-    llm_port: Annotated[IntSetting, Field(ge=0, le=65535)] = Field(
-        default=9009, description="Port of the model server that `steelyard up` starts."
-    )
-    llm_model_id: str = Field(
-        default="qwen2.5-coder-0.5b-instruct-q4_k_m",
-        min_length=1,
-        description="Language model that the model server serves.",
-    )
-    llm_threads: Annotated[IntSetting, Field(ge=1, le=256)] = Field(
-        default=2, description="Threads of the model server."
-    )
-    llm_context: Annotated[IntSetting, Field(ge=256, le=1_048_576)] = Field(
-        default=4096, description="Window of the model server in tokens."
-    )
-    steelyard_model_dir: OptionalTextSetting = Field(
-        default=None, description="Folder of verified model files; empty = the user's cache folder."
-    )
+class AccessSettings(Settings):
+    """How the command proves to a service who it is."""
+
     steelyard_service_token_file: OptionalTextSetting = Field(
         default=None, description="File with the token that the services show each other; empty = none, loopback only."
     )
     steelyard_api_key_file: OptionalTextSetting = Field(
         default=None, description="File with the API key that the command shows to the gateway; empty = none."
     )
+
+    @classmethod
+    def read(cls) -> Self:
+        """Load the settings; raises ConfigurationError with every fault."""
+        try:
+            return cls.load()
+        except SettingsError as error:
+            raise ConfigurationError(str(error)) from None
+
+
+class ModelServerSettings(EmbeddingModelSettings):
+    """The model server that `steelyard up` starts; what it serves is the gateway's to say."""
+
+    llm_port: Annotated[IntSetting, Field(ge=0, le=65535)] = Field(
+        default=9009, description="Port of the model server that `steelyard up` starts."
+    )
+    llm_threads: Annotated[IntSetting, Field(ge=1, le=256)] = Field(
+        default=2, description="Threads of the model server that `steelyard up` starts."
+    )
+
+
+class CommandSettings(AccessSettings, ModelServerSettings):
+    """Everything that the command reads besides the services' settings."""

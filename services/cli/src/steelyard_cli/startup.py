@@ -3,7 +3,8 @@
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
+
+from steelyard_chatqna.settings import ChatqnaSettings
 
 from .errors import ConfigurationError, StackError
 from .services import LLM, START_ORDER, ServiceSpec, bind_host
@@ -12,18 +13,16 @@ from .supervisor import ports
 from .supervisor.plan import Plan, ServicePlan
 
 
-def expected(environ: Mapping[str, str]) -> tuple[ServiceSpec, ...]:
+def expected(gateway: ChatqnaSettings, environ: Mapping[str, str]) -> tuple[ServiceSpec, ...]:
     """The services that a stack with these settings has, in start order.
 
-    The model server is left out when the gateway answers without a model or uses one that is elsewhere.
+    The model server is left out when the gateway answers without a model, or uses one that runs elsewhere.
     """
-    if environ.get("LLM_BACKEND") == "extractive":
-        return tuple(spec for spec in START_ORDER if spec is not LLM)
-    url = environ.get("LLM_URL", "").removesuffix("/").removesuffix("/v1")
-    port = LLM.port(environ)
-    if url and url not in {f"http://127.0.0.1:{port}", f"http://localhost:{port}"}:
-        return tuple(spec for spec in START_ORDER if spec is not LLM)
-    return START_ORDER
+    here = {f"http://{host}:{LLM.port(environ)}" for host in ("127.0.0.1", "localhost")}
+    asked = gateway.llm_url.removesuffix("/").removesuffix("/v1")
+    if gateway.llm_backend == "openai" and asked in here:
+        return START_ORDER
+    return tuple(spec for spec in START_ORDER if spec is not LLM)
 
 
 def link(environ: Mapping[str, str]) -> dict[str, str]:
@@ -37,9 +36,14 @@ def link(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def make_plan(settings: CommandSettings, *, attached: bool) -> Plan:
-    """The plan for this process's environment. Raises ConfigurationError when two services share a port."""
-    specs = expected(os.environ)
+def make_plan(*, attached: bool) -> Plan:
+    """The plan for this process's environment, whose settings must have been checked.
+
+    Raises ConfigurationError when two services share a port.
+    """
+    gateway = ChatqnaSettings.load()
+    command = CommandSettings.load()
+    specs = expected(gateway, os.environ)
     seen: dict[int, ServiceSpec] = {}
     for spec in specs:
         port = spec.port(os.environ)
@@ -48,7 +52,7 @@ def make_plan(settings: CommandSettings, *, attached: bool) -> Plan:
                 f"{spec.port_variable}={port} is also the port of {seen[port].name} ({seen[port].port_variable})"
             )
         seen[port] = spec
-    return Plan(attached=attached, services=[_service(spec, settings) for spec in specs])
+    return Plan(attached=attached, services=[_service(spec, gateway, command) for spec in specs])
 
 
 def check_ports(plan: Plan) -> None:
@@ -63,22 +67,17 @@ def check_ports(plan: Plan) -> None:
         raise StackError("\n".join(taken), hint="Stop that process, or give the service another port.")
 
 
-def _service(spec: ServiceSpec, settings: CommandSettings) -> ServicePlan:
-    command = [sys.executable, "-m", spec.module]
+def _service(spec: ServiceSpec, gateway: ChatqnaSettings, command: CommandSettings) -> ServicePlan:
+    line = [sys.executable, "-m", spec.module]
     if spec is LLM:
-        command += _model_server_options(settings)
+        line += ["--model", gateway.llm_model_id, "--context", str(gateway.llm_context_tokens)]
+        line += ["--host", "127.0.0.1", "--port", str(command.llm_port), "--threads", str(command.llm_threads)]
+        if command.steelyard_model_dir is not None:
+            line += ["--cache-dir", command.steelyard_model_dir]
     return ServicePlan(
         name=spec.name,
-        command=command,
+        command=line,
         url=spec.url(os.environ),
         ready_path=spec.ready_path,
         port=spec.port(os.environ),
     )
-
-
-def _model_server_options(settings: CommandSettings) -> list[str]:
-    options = ["--model", settings.llm_model_id, "--host", "127.0.0.1", "--port", str(settings.llm_port)]
-    options += ["--threads", str(settings.llm_threads), "--context", str(settings.llm_context)]
-    if settings.steelyard_model_dir is not None:
-        options += ["--cache-dir", str(Path(settings.steelyard_model_dir))]
-    return options

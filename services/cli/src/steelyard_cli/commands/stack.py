@@ -10,13 +10,12 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from .. import environment, options, startup
+from .. import environment, options, settings_catalogue, startup
 from ..errors import StackError
 from ..exits import ExitCode
 from ..render.live import StackView
 from ..render.stack import causes, stack_table
 from ..report import given_up, look_at_ports, look_at_run
-from ..settings_check import check_settings
 from ..supervisor import launch
 from ..supervisor.plan import RunFolder
 from ..supervisor.processes import describe
@@ -58,8 +57,8 @@ def up(
     if record is not None:
         _join(record, folder, terminal, timeout, foreground=foreground)
         return
-    settings = check_settings()
-    plan = startup.make_plan(settings, attached=foreground)
+    settings_catalogue.check()
+    plan = startup.make_plan(attached=foreground)
     left = launch.strays(folder)
     if left:
         raise StackError(

@@ -13,7 +13,7 @@ from .types import (
     HostSetting,
     IntSetting,
     NamesSetting,
-    OptionalFloatSetting,
+    OptionalProbabilitySetting,
     OptionalTextSetting,
     UrlSetting,
 )
@@ -137,7 +137,7 @@ class AdaptiveSettings(Settings):
     confusion_cost_weight: Annotated[FloatSetting, Field(ge=0)] = Field(
         default=1.0, description="Factor on the confusion cost; 1.0 is the published form."
     )
-    adaptive_floor_score: Annotated[OptionalFloatSetting, Field(ge=0, le=1)] = Field(
+    adaptive_floor_score: OptionalProbabilitySetting = Field(
         default=0.5,
         description="When nothing passes and the best score is at least this, that one is kept; empty = off.",
     )

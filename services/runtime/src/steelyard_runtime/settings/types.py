@@ -90,15 +90,16 @@ def _host(value: str) -> str:
 IntSetting = Annotated[int, BeforeValidator(_int_from_text), Field(strict=True)]
 FloatSetting = Annotated[float, BeforeValidator(_float_from_text), Field(strict=True, allow_inf_nan=False)]
 BoolSetting = Annotated[bool, BeforeValidator(_bool_from_text), Field(strict=True)]
-OptionalFloatSetting = Annotated[
-    Annotated[float, BeforeValidator(_float_from_text), Field(strict=True, allow_inf_nan=False)] | None,
+OptionalProbabilitySetting = Annotated[
+    Annotated[float, BeforeValidator(_float_from_text), Field(strict=True, allow_inf_nan=False, ge=0, le=1)] | None,
     BeforeValidator(_none_from_empty),
 ]
-"""A number, or off when the text is empty."""
-OptionalIntSetting = Annotated[
-    Annotated[int, BeforeValidator(_int_from_text), Field(strict=True)] | None, BeforeValidator(_none_from_empty)
+"""A number in [0, 1], or off when the text is empty. The range is inside, because off has none."""
+OptionalCosineSetting = Annotated[
+    Annotated[float, BeforeValidator(_float_from_text), Field(strict=True, allow_inf_nan=False, ge=-1, le=1)] | None,
+    BeforeValidator(_none_from_empty),
 ]
-"""A whole number, or off when the text is empty."""
+"""A cosine, or off when the text is empty."""
 OptionalTextSetting = Annotated[str | None, BeforeValidator(_none_from_empty)]
 """A text, or none when it is empty."""
 NamesSetting = Annotated[

@@ -1,0 +1,141 @@
+"""`steelyard ingest` and `steelyard documents`."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard_contracts.dataprep import DeleteRequest, DeleteResponse, DocumentInfo, DocumentList, GetRequest
+
+from .. import connection, discovery, options
+from ..errors import CliError
+from ..exits import ExitCode
+from ..ingestion import FileReport, count
+from ..ingestion import ingest as send
+from ..render.documents import documents_table
+from ..render.ingestion import IngestView, ingest_table, totals_line
+from ..terminal import Terminal
+
+_PAGE = 500
+
+_Url = Annotated[str | None, typer.Option("--url", help="Address of dataprep; without it, the local one.")]
+_Timeout = Annotated[float, typer.Option("--timeout", min=1.0, help="Longest silence of dataprep in seconds.")]
+_Scope = Annotated[str | None, typer.Option("--scope", help="Permission scope; without it, the default one.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    app.command()(ingest)
+    documents = typer.Typer(help="List and delete documents.", no_args_is_help=True)
+    documents.command("list")(list_documents)
+    documents.command("delete")(delete_documents)
+    app.add_typer(documents, name="documents")
+
+
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
+    scope: _Scope = None,
+    as_json: options.Json = False,
+    url: _Url = None,
+    timeout: _Timeout = 120.0,
+) -> None:
+    """Take in files and what folders hold; exits 1 when one is rejected, while the others are taken in.
+
+    Hidden files and symbolic links inside folders are skipped.
+    """
+    terminal = Terminal.open(as_json=as_json)
+    files, skipped = discovery.discover(paths)
+    for skip in skipped:
+        terminal.note(f"skipped {skip.path}: {skip.reason}")
+    if not files:
+        raise CliError("there is no file to ingest")
+    reports: list[FileReport] = []
+    started = time.monotonic()
+    size = sum(_size(file.path) for file in files)
+    try:
+        with connection.dataprep(url, timeout) as dataprep, IngestView(terminal.err, len(files), size) as view:
+            for report in send(dataprep, files, scope):
+                reports.append(report)
+                view.add(report)
+    finally:
+        # What was taken in stays taken in, so it is told even when the rest could not be sent.
+        totals = count(reports)
+        if as_json:
+            terminal.result(
+                {
+                    "files": [report.model_dump(mode="json") for report in reports],
+                    "skipped": [skip.model_dump(mode="json") for skip in skipped],
+                    "totals": {**totals.model_dump(), "not_sent": len(files) - len(reports)},
+                }
+            )
+        elif reports:
+            terminal.show(ingest_table(reports, terminal.out))
+            terminal.note(totals_line(totals, time.monotonic() - started))
+        if len(reports) < len(files):
+            terminal.note(f"{len(files) - len(reports)} of {len(files)} files were not sent", style="red")
+    if totals.rejected:
+        raise typer.Exit(int(ExitCode.FAILED))
+
+
+def list_documents(
+    scope: Annotated[list[str] | None, typer.Option("--scope", help="Permission scope (repeatable).")] = None,
+    as_json: options.Json = False,
+    url: _Url = None,
+    timeout: _Timeout = 60.0,
+) -> None:
+    """List the documents that can be found."""
+    terminal = Terminal.open(as_json=as_json)
+    listed: list[DocumentInfo] = []
+    after: str | None = None
+    with connection.dataprep(url, timeout) as dataprep:
+        while True:
+            request = GetRequest(scopes=scope or None, after=after, limit=_PAGE)
+            page = dataprep.post("/v1/dataprep/get", request, DocumentList)
+            listed += page.documents
+            after = page.next_after
+            if after is None:
+                break
+    if as_json:
+        terminal.result({"documents": [document.model_dump(mode="json") for document in listed]})
+        return
+    terminal.show(documents_table(listed, terminal.out))
+    terminal.note(f"{len(listed)} documents, {sum(document.chunks for document in listed)} chunks")
+
+
+def delete_documents(
+    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="Ids or names.", show_default=False)],
+    scope: Annotated[list[str] | None, typer.Option("--scope", help="Permission scope (repeatable).")] = None,
+    as_json: options.Json = False,
+    url: _Url = None,
+    timeout: _Timeout = 60.0,
+) -> None:
+    """Delete documents with all their chunks; exits 1 when one does not exist, while the others are deleted."""
+    terminal = Terminal.open(as_json=as_json)
+    deleted: list[str] = []
+    faults: list[dict[str, object]] = []
+    with connection.dataprep(url, timeout) as dataprep:
+        for document in documents:
+            request = DeleteRequest(file_path=document, scopes=scope or None)
+            try:
+                deleted += dataprep.post("/v1/dataprep/delete", request, DeleteResponse).deleted
+            except CliError as error:
+                if error.exit_code is not ExitCode.FAILED:
+                    raise
+                faults.append({"document": document, **error.as_json()})
+                terminal.note(f"{document}: {error}", style="red")
+    if as_json:
+        terminal.result({"deleted": deleted, "faults": faults})
+    else:
+        for name in deleted:
+            terminal.show(f"deleted {name}")
+    if faults:
+        raise typer.Exit(int(ExitCode.FAILED))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        # It is reported as unreadable when its turn comes.
+        return 0

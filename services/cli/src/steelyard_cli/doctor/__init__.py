@@ -1,0 +1,1 @@
+"""What `steelyard doctor` looks at; each look gives findings, and nothing here changes anything."""
