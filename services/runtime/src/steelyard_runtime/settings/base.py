@@ -54,13 +54,15 @@ class Settings(BaseSettings):
     @classmethod
     def load(cls) -> Self:
         """Read the settings from the process's environment; raises SettingsError naming every fault at once."""
-        faults = unknown_names(os.environ) + cls._untidy()
+        names = unknown_names(os.environ)
+        values = cls._untidy()
         try:
             settings = cls()
         except ValidationError as error:
-            faults += [cls._describe(fault) for fault in error.errors(include_url=False)]
-        if faults:
-            raise SettingsError("\n".join(dict.fromkeys(faults)))
+            for fault in error.errors(include_url=False):
+                values.setdefault(str(fault["loc"][0]) if fault["loc"] else "", cls._describe(fault))
+        if names or values:
+            raise SettingsError("\n".join([*names, *values.values()]))
         return settings
 
     @classmethod
@@ -70,15 +72,15 @@ class Settings(BaseSettings):
         return listed or cls.model_fields[field].annotation is SecretStr
 
     @classmethod
-    def _untidy(cls) -> list[str]:
-        """Values that would be read as something else than they look like."""
-        faults = []
+    def _untidy(cls) -> dict[str, str]:
+        """Refusals, by field, of values that would be read as something else than they look like."""
+        faults = {}
         for field, info in cls.model_fields.items():
             value = os.environ.get(field.upper())
             if value == "" and not admits_empty(info):
-                faults.append(cls._refusal(field, "is empty"))
+                faults[field] = cls._refusal(field, "is empty")
             elif value is not None and value != value.strip():
-                faults.append(cls._refusal(field, "has spaces around it"))
+                faults[field] = cls._refusal(field, "has spaces around it")
         return faults
 
     @classmethod
@@ -87,8 +89,6 @@ class Settings(BaseSettings):
         field = str(fault["loc"][0]) if fault["loc"] else ""
         if field not in cls.model_fields:
             return message
-        if os.environ.get(field.upper()) == "":
-            return cls._refusal(field, "is empty")
         own_words = fault["type"] == "value_error"
         return cls._refusal(field, message if own_words else "is not allowed")
 

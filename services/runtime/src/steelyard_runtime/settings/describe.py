@@ -11,6 +11,7 @@ from pydantic_core import PydanticUndefined
 
 from .types import Allowed
 
+_LARGEST_WHOLE = 1e15
 _KINDS = {int: "a whole number", float: "a number", str: "a text", Path: "a path", bool: "true or false"}
 
 
@@ -49,7 +50,9 @@ def as_text(value: Any) -> str:
         return str(value.value)
     if isinstance(value, tuple):
         return ",".join(value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_WHOLE:
+        return str(int(value))
+    return str(value)
 
 
 def default_text(info: FieldInfo) -> str:
