@@ -43,7 +43,9 @@ def test_changed_content_replaces_all_at_once(stack: Stack) -> None:
     stack.ingest(("limits.txt", b"The limit of line L-1 is 7 bar."))
     replaced = stack.ingest(("limits.txt", b"The limit of line L-1 is 9 bar.")).json()["files"][0]
     assert replaced["status"] == "replaced"
-    texts = [doc["text"] for doc in stack.retrieve("limit of line L-1", k=50, search_type="hybrid").json()["retrieved_docs"]]
+    texts = [
+        doc["text"] for doc in stack.retrieve("limit of line L-1", k=50, search_type="hybrid").json()["retrieved_docs"]
+    ]
     assert "The limit of line L-1 is 9 bar." in texts
     assert "The limit of line L-1 is 7 bar." not in texts
 

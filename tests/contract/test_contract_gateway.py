@@ -22,9 +22,7 @@ def client(stack: Stack) -> Any:
 
 
 def ask(client: openai.OpenAI, question: str = QUESTION, **fields: Any) -> Any:
-    return client.chat.completions.create(
-        model="steelyard", messages=[{"role": "user", "content": question}], **fields
-    )
+    return client.chat.completions.create(model="steelyard", messages=[{"role": "user", "content": question}], **fields)
 
 
 def events(reply: requests.Response) -> list[str]:
@@ -44,7 +42,9 @@ def test_an_answer_has_citations_that_can_be_proven(stack: Stack, client: openai
     assert answer.choices[0].finish_reason == "stop"
     assert "ZQ-77" in answer.choices[0].message.content
     assert extension.outcome == "ok"
-    ledger = Ledger.model_validate(requests.get(f"{stack.chatqna.url}/v1/ledgers/{extension.ledger_id}", timeout=30).json())
+    ledger = Ledger.model_validate(
+        requests.get(f"{stack.chatqna.url}/v1/ledgers/{extension.ledger_id}", timeout=30).json()
+    )
     check_invariant(ledger)
     texts = {one.chunk_id: one.text for one in ledger.evidence}
     assert extension.citations
@@ -88,7 +88,9 @@ def test_the_requests_strategy_is_the_one_that_is_used(stack: Stack, strategy: s
 def test_sampling_fields_are_passed_on_as_they_are(stack: Stack, client: openai.OpenAI) -> None:
     ask(client, temperature=0, top_p=0.5, seed=7, stop=["END"], max_tokens=33, presence_penalty=0)
     sent = stack.llm.requests[-1]
-    assert {name: sent[name] for name in ("temperature", "top_p", "seed", "stop", "max_tokens", "presence_penalty")} == {
+    assert {
+        name: sent[name] for name in ("temperature", "top_p", "seed", "stop", "max_tokens", "presence_penalty")
+    } == {
         "temperature": 0,
         "top_p": 0.5,
         "seed": 7,
@@ -115,7 +117,9 @@ def test_the_second_question_is_retrieved_for_itself(stack: Stack, client: opena
 
 def test_opeas_request_streams_json_in_utf8_by_default(stack: Stack) -> None:
     stack.llm.answer = lambda _messages: "The approved seal for AX-104-B is ZQ-77."
-    reply = post(stack.chatqna, "/v1/chatqna", {"messages": QUESTION, "top_n": 1, "k": 5, "reranking_strategy": "slice"})
+    reply = post(
+        stack.chatqna, "/v1/chatqna", {"messages": QUESTION, "top_n": 1, "k": 5, "reranking_strategy": "slice"}
+    )
     assert reply.headers["content-type"] == "text/event-stream; charset=utf-8"
     *chunks, done = events(reply)
     assert done == "[DONE]"

@@ -43,7 +43,9 @@ def test_adaptive_shows_every_number_of_its_formula(stack: Stack) -> None:
         assert terms.cost == pytest.approx(terms.token_cost + terms.confusion_cost)
         assert terms.value == pytest.approx(terms.utility - terms.cost)
         assert entry.pair is not None
-        assert entry.pair.kept_spans == [(0, len(next(d["text"] for d in found["retrieved_docs"] if d["id"] == entry.chunk_id)))]
+        assert entry.pair.kept_spans == [
+            (0, len(next(d["text"] for d in found["retrieved_docs"] if d["id"] == entry.chunk_id)))
+        ]
 
 
 def _without_one_vector(found: dict[str, Any]) -> None:
@@ -111,7 +113,11 @@ def test_misaligned_or_unknown_fields_are_refused(stack: Stack, spoil: Any) -> N
 
 
 def test_duplicate_texts_stay_two_candidates(stack: Stack) -> None:
-    docs = [{"id": "a", "text": "The seal is ZQ-77."}, {"id": "b", "text": "The seal is ZQ-77."}, {"id": "c", "text": " "}]
+    docs = [
+        {"id": "a", "text": "The seal is ZQ-77."},
+        {"id": "b", "text": "The seal is ZQ-77."},
+        {"id": "c", "text": " "},
+    ]
     body = post(
         stack.reranker,
         "/v1/reranking",

@@ -53,9 +53,10 @@ class RewritingProxy:
         self.paths.append(request.path)
         body = await request.read()
         passed = {key: value for key, value in request.headers.items() if key.lower() not in ("host", "content-length")}
-        async with aiohttp.ClientSession() as session, session.request(
-            request.method, self.target + request.path_qs, data=body, headers=passed
-        ) as reply:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.request(request.method, self.target + request.path_qs, data=body, headers=passed) as reply,
+        ):
             content_type = reply.content_type
             if request.method == "POST" and self.rewrite is not None and reply.status == 200:
                 return web.json_response(self.rewrite(await reply.json()), status=reply.status)

@@ -13,10 +13,10 @@ import sys
 import threading
 
 import numpy as np
-from tests.conformance.store.harness import STORES
-from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, Float32, Publication, publication
 
 from steelyard_store import ChunkReader, ChunkWriter
+from tests.conformance.store.harness import STORES
+from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, Float32, Publication, publication
 
 DOCUMENTS = 3
 MOST_CHUNKS = 6

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+
 from tests.conformance.store.harness import STORES, Opened, StoreUnderTest
 from tests.conformance.store.samples import MODEL
 

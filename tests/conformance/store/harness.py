@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tests.conformance.store.samples import Publication
-
 from steelyard_store import ChunkReader, ChunkWriter, ModelIdentity
 from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
+from tests.conformance.store.samples import Publication
 
 
 class StoreUnderTest(Protocol):

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
+
 from tests.conformance.store import actor
 from tests.conformance.store.harness import Opened
 from tests.conformance.store.samples import MODEL, OPEN

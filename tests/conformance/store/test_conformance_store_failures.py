@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.conformance.store.harness import Opened, StoreUnderTest
-from tests.conformance.store.samples import MODEL, OPEN, ids, publication, vectors
 
 from steelyard_store import ChunkReader, ModelMismatch, StoreClosed, StoreNotInitialised
+from tests.conformance.store.harness import Opened, StoreUnderTest
+from tests.conformance.store.samples import MODEL, OPEN, ids, publication, vectors
 
 pytestmark = pytest.mark.anyio
 

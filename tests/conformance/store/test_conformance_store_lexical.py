@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.conformance.store.harness import Opened
-from tests.conformance.store.samples import OPEN, ids, publication
 
 from steelyard_store import InvalidQuery
+from tests.conformance.store.harness import Opened
+from tests.conformance.store.samples import OPEN, ids, publication
 
 pytestmark = pytest.mark.anyio
 

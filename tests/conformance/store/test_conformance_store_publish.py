@@ -7,8 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.conformance.store.harness import Opened
-from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, Publication, ids, publication, vectors
 
 from steelyard_store import (
     DimensionMismatch,
@@ -20,6 +18,8 @@ from steelyard_store import (
     ScopeConflict,
     StoreError,
 )
+from tests.conformance.store.harness import Opened
+from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, Publication, ids, publication, vectors
 
 pytestmark = pytest.mark.anyio
 

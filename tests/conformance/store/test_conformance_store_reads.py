@@ -6,10 +6,10 @@ import random
 
 import numpy as np
 import pytest
-from tests.conformance.store.harness import Opened
-from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication
 
 from steelyard_store import ChunkReader, ChunkWriter, Filter, InvalidQuery
+from tests.conformance.store.harness import Opened
+from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication
 
 pytestmark = pytest.mark.anyio
 

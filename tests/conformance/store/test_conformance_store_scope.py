@@ -6,10 +6,10 @@ import random
 
 import numpy as np
 import pytest
-from tests.conformance.store.harness import STORES, Opened
-from tests.conformance.store.samples import MODEL, OPEN, ids, publication, vectors
 
 from steelyard_store import Filter, InvalidQuery, ScopeRequired
+from tests.conformance.store.harness import STORES, Opened
+from tests.conformance.store.samples import MODEL, OPEN, ids, publication, vectors
 
 pytestmark = pytest.mark.anyio
 

@@ -6,10 +6,10 @@ import random
 
 import numpy as np
 import pytest
-from tests.conformance.store.harness import Opened
-from tests.conformance.store.samples import DIMENSION, OPEN, Float32, cosine, ids, publication, vectors
 
 from steelyard_store import DimensionMismatch, Filter, InvalidQuery
+from tests.conformance.store.harness import Opened
+from tests.conformance.store.samples import DIMENSION, OPEN, Float32, cosine, ids, publication, vectors
 
 pytestmark = pytest.mark.anyio
 

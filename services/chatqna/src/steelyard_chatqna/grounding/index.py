@@ -44,7 +44,8 @@ class Hit(NamedTuple):
 
 class Evidence(NamedTuple):
     """One sentence of a sent chunk. `near` are the sentences whose subject it may continue: the one before it, the
-    heading above it, the head of its table; `heading` are the last two alone."""
+    heading above it, the head of its table; `heading` are the last two alone.
+    """
 
     chunk: int
     start: int
