@@ -48,6 +48,7 @@ class _Reader:
         self._units: list[tuple[int, Unit]] = []
         self._cues: list[tuple[int, int]] = []
         self._clause = 0
+        self._part = 0
         self._clause_starts = [start]
         self._denied: set[int] = set()
         self._denied_from: dict[int, int] = {}
@@ -92,12 +93,13 @@ class _Reader:
         """Begin a clause; a cue that stood alone in the last one (`Never, ...`) goes on to deny this one."""
         last = self._clause
         self._clause += 1
+        self._part += 1
         self._clause_starts.append(start)
         if last in self._denied and not any(fact.clause == last for fact in self._facts):
             self._denied.add(self._clause)
 
     def _add(self, kind: Kind, key: str, form: str, start: int, end: int, quantity: Quantity | None = None) -> None:
-        self._facts.append(Fact(kind, key, form, start, end, self._clause, False, quantity))
+        self._facts.append(Fact(kind, key, form, start, end, self._clause, self._part, False, quantity))
 
     def _run(self, surface: str, start: int, end: int) -> int:
         known = run_of(surface, self._code)
@@ -114,7 +116,7 @@ class _Reader:
 
     def _date(self, start: int, readings: tuple[Date, ...], end: int) -> int:
         surface = self._text[start:end]
-        self._facts.append(Fact(Kind.DATE, surface, surface, start, end, self._clause, dates=readings))
+        self._facts.append(Fact(Kind.DATE, surface, surface, start, end, self._clause, self._part, dates=readings))
         return end
 
     def _number(self, start: int, end: int) -> int:
@@ -168,6 +170,8 @@ class _Reader:
         following = () if ahead is None else tuple(fold(word) for word in ahead.groups() if word)
         if form in language.contrasts or (form in language.coordinators and not language.finite.isdisjoint(following)):
             self._next_clause(start)
+        elif form in language.coordinators:
+            self._part += 1
         if form in language.negations:
             if following[:1] and following[0] in _NOT_ONLY:
                 return
