@@ -27,6 +27,7 @@ _LIST_MARK = re.compile(r"(?:[-*+•‣▪]|#{1,6}|\(?\d{1,3}[.)])\s+")
 _RANGE = re.compile(r"\s*(?:-|~|x|×|to|and|or|bis|und|oder|至|から|到|或|إلى|و)\s*")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|s|er|te|ten|ter|tes)(?![^\W\d_])")
 _LOOK_AHEAD = re.compile(r"\s+([^\W\d_']+)(?:\s+([^\W\d_']+))?(?:\s+([^\W\d_']+))?")
+_SPACE = re.compile(r"[ -](?=\S)")
 _AFTER_PARTICLE = re.compile(r"\s*(?:[,.;:!،]|-|\Z)")
 _CHINESE_SEPARATOR = re.compile("|".join(sorted(CHINESE.function_words, key=lambda word: (-len(word), word))))
 _NOT_ONLY = frozenset({"only", "nur"})
@@ -35,6 +36,11 @@ _NOT_ONLY = frozenset({"only", "nur"})
 def read_facts(text: str, start: int, end: int, language: Language) -> Facts:
     """Read the facts of `text[start:end]`; `text` went through `numbers.plain`."""
     return _Reader(text, start, end, language).read()
+
+
+def _begins_capital(text: str, position: int, end: int) -> bool:
+    following = _SPACE.match(text, position, end)
+    return following is not None and text[following.end() : following.end() + 1].isupper()
 
 
 class _Reader:
@@ -159,8 +165,10 @@ class _Reader:
         if word.value is not None:
             self._quantity(start, counted(word.value, self._text, start, end, self._end))
         elif word.kind is not None:
-            # The capital of a sentence's first word shows nothing.
-            kind = Kind.WORD if initial and word.kind is Kind.NAME else word.kind
+            kind = word.kind
+            if initial and kind is Kind.NAME and not _begins_capital(self._text, end, self._end):
+                # The capital of a sentence's first word shows nothing, unless the next word has one, too.
+                kind = Kind.WORD
             self._add(kind, word.key, piece.form, start, end)
 
     def _structure(self, form: str, start: int, end: int) -> None:
