@@ -215,26 +215,16 @@ class Matcher:
             evidence = self._index.sentences[place]
             if not (claims.cues or evidence.facts.cues):
                 continue
-            agree, disagree = self._polarity(place, clause_facts)
-            if disagree and disagree >= agree:
+            clauses = {found.fact.clause for found in clause_facts}
+            if any(
+                _contradicts(place, [found for found in clause_facts if found.fact.clause == clause])
+                for clause in clauses
+            ):
                 if claims.cues:
                     return claims.cues[0]
                 start, end = evidence.facts.cues[0]
                 return self._index.chunks[evidence.chunk].text[start:end]
         return ""
-
-    @staticmethod
-    def _polarity(place: int, facts: Sequence[Located]) -> tuple[int, int]:
-        agree = disagree = 0
-        for found in facts:
-            hits = found.places.get(place)
-            if hits is None:
-                continue
-            if any(hit.negated == found.fact.negated for hit in hits):
-                agree += 1
-            else:
-                disagree += 1
-        return agree, disagree
 
     def _verdict(self, claims: Claims) -> Match:
         """Judge a bare yes or no by the question.
@@ -255,13 +245,13 @@ class Matcher:
 
     def _answers(self, main: int, *, denied: bool) -> bool:
         _, missing, covered = self._cover(main, self._question)
-        agree, disagree = self._polarity(main, self._question)
+        contradicts = _contradicts(main, self._question)
         decisive = [found for found in missing if self._is_decisive(found)]
         enough = covered >= _COVERAGE * sum(map(self._value, self._question))
         if not denied:
-            return enough and not decisive and disagree < agree
+            return enough and not decisive and not contradicts
         if not decisive:
-            return enough and disagree >= agree
+            return enough and contradicts
         words = [found for found in self._question if found.fact.kind not in DECISIVE]
         known = sum(self._value(found) for found in words if self._share(found, main) > 0.0)
         return known >= _COVERAGE * sum(map(self._value, words)) and all(
@@ -277,3 +267,17 @@ class Matcher:
             elif other.kind is fact.kind and other.key != fact.key:
                 return True
         return False
+
+
+def _contradicts(place: int, facts: Sequence[Located]) -> bool:
+    """Whether an evidence sentence denies at least half of what it has of `facts` where they affirm it, or vice versa."""
+    agree = disagree = 0
+    for found in facts:
+        hits = found.places.get(place)
+        if hits is None:
+            continue
+        if any(hit.negated == found.fact.negated for hit in hits):
+            agree += 1
+        else:
+            disagree += 1
+    return disagree > 0 and disagree >= agree
