@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import html
 import io
+import re
 import zipfile
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -45,6 +46,29 @@ ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 PDF_CHARSET = "cp1252"
 MARGIN = 22 * mm
 TEXT_WIDTH = A4[0] - 2 * MARGIN
+TABLE_CAPTION = re.compile(r"Table \d+: ")
+
+BODY = ParagraphStyle("body", fontName="Helvetica", fontSize=9.5, leading=13, spaceAfter=6)
+CAPTION = ParagraphStyle("caption", parent=BODY, keepWithNext=1)
+CELL = ParagraphStyle("cell", parent=BODY, fontSize=8.5, leading=11, spaceAfter=0)
+HEAD_CELL = ParagraphStyle("head cell", parent=CELL, fontName="Helvetica-Bold")
+WARNING = ParagraphStyle(
+    "warning",
+    parent=BODY,
+    borderColor=colors.black,
+    borderWidth=0.8,
+    borderPadding=4,
+    leftIndent=6,
+    rightIndent=6,
+    spaceBefore=8,
+    spaceAfter=12,
+)
+HEADINGS = {
+    1: ParagraphStyle("title", parent=BODY, fontName="Helvetica-Bold", fontSize=20, leading=25, spaceAfter=10),
+    2: ParagraphStyle(
+        "section", parent=BODY, fontName="Helvetica-Bold", fontSize=13, leading=17, spaceBefore=10, keepWithNext=1
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +85,8 @@ def parse_source(text: str) -> list[Block]:
     """Split a Markdown source into blocks.
 
     Raises:
-        ValueError: for markup that the writers would lose (lists, emphasis, links, ...).
+        ValueError: for markup that the writers would lose (lists, emphasis, links, deep headings, ...), and for a
+            source that does not begin with its title.
     """
     blocks: list[Block] = []
     rows: list[list[str]] = []
@@ -71,6 +96,8 @@ def parse_source(text: str) -> list[Block]:
         match token.type:
             case "heading_open":
                 heading_level = int(token.tag[1:])
+                if heading_level not in HEADINGS:
+                    raise ValueError(f"unsupported heading level {heading_level}, known: {sorted(HEADINGS)}")
             case "heading_close":
                 heading_level = 0
             case "blockquote_open" | "blockquote_close":
@@ -96,6 +123,8 @@ def parse_source(text: str) -> list[Block]:
                 pass
             case kind:
                 raise ValueError(f"unsupported markup {kind!r} in the source near line {token.map}")
+    if not blocks or (blocks[0].kind, blocks[0].level) != ("heading", 1):
+        raise ValueError("unsupported source: it does not begin with its title, a level 1 heading")
     return blocks
 
 
@@ -130,28 +159,6 @@ def build_pdf(blocks: list[Block]) -> bytes:
     return buffer.getvalue()
 
 
-BODY = ParagraphStyle("body", fontName="Helvetica", fontSize=9.5, leading=13, spaceAfter=6)
-CELL = ParagraphStyle("cell", parent=BODY, fontSize=8.5, leading=11, spaceAfter=0)
-HEAD_CELL = ParagraphStyle("head cell", parent=CELL, fontName="Helvetica-Bold")
-WARNING = ParagraphStyle(
-    "warning",
-    parent=BODY,
-    borderColor=colors.black,
-    borderWidth=0.8,
-    borderPadding=4,
-    leftIndent=6,
-    rightIndent=6,
-    spaceBefore=8,
-    spaceAfter=12,
-)
-HEADINGS = {
-    1: ParagraphStyle("title", parent=BODY, fontName="Helvetica-Bold", fontSize=20, leading=25, spaceAfter=10),
-    2: ParagraphStyle(
-        "section", parent=BODY, fontName="Helvetica-Bold", fontSize=13, leading=17, spaceBefore=10, keepWithNext=1
-    ),
-}
-
-
 def _pdf_flowables(block: Block) -> list[Flowable]:
     if block.kind == "table":
         cells = [
@@ -169,7 +176,9 @@ def _pdf_flowables(block: Block) -> list[Flowable]:
         heading = Paragraph(html.escape(block.text), HEADINGS[block.level])
         heading.outline_level = block.level - 1
         return [heading]
-    return [Paragraph(html.escape(block.text), WARNING if block.kind == "warning" else BODY)]
+    if block.kind == "warning":
+        return [Paragraph(html.escape(block.text), WARNING)]
+    return [Paragraph(html.escape(block.text), CAPTION if TABLE_CAPTION.match(block.text) else BODY)]
 
 
 def _column_widths(rows: tuple[tuple[str, ...], ...]) -> list[float]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import docx
 import pypdfium2
 import pytest
+
 from examples.build_corpus import CORPUS, SOURCES, Block, build, build_docx, build_pdf, parse_source
 
 HANDBOOK = "ax-104-maintenance-handbook.pdf"
@@ -54,16 +55,22 @@ def test_docx_keeps_headings_and_tables() -> None:
 
 
 def test_docx_differs_when_one_word_differs() -> None:
-    first = build_docx([Block("heading", "Torque", 1), Block("paragraph", "24 N·m")])
-    second = build_docx([Block("heading", "Torque", 1), Block("paragraph", "26 N·m")])
+    first = build_docx([Block("heading", "Torque", 1), Block("paragraph", "24 Nm")])
+    second = build_docx([Block("heading", "Torque", 1), Block("paragraph", "26 Nm")])
     assert first != second
-    assert first == build_docx([Block("heading", "Torque", 1), Block("paragraph", "24 N·m")])
+    assert first == build_docx([Block("heading", "Torque", 1), Block("paragraph", "24 Nm")])
 
 
 @pytest.mark.parametrize("source", ["- a list", "an *emphasised* word", "a [link](x)", "`code`", "---", "<b>html</b>"])
 def test_markup_that_would_be_lost_is_refused(source: str) -> None:
     with pytest.raises(ValueError, match="unsupported"):
         parse_source(f"# Title\n\n{source}\n")
+
+
+@pytest.mark.parametrize("source", ["", "no title", "## 1 A section\n", "# Title\n\n### 1.1 A subsection\n"])
+def test_sources_begin_with_a_title_and_have_two_levels(source: str) -> None:
+    with pytest.raises(ValueError, match="unsupported"):
+        parse_source(source)
 
 
 def test_pdf_refuses_characters_without_a_glyph() -> None:

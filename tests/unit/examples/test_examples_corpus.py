@@ -5,7 +5,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 from itertools import combinations
 
-from examples.build_corpus import CORPUS, SOURCES
+from examples.build_corpus import CORPUS, EXAMPLES, SOURCES
 
 REVISIONS = [CORPUS / f"service-bulletin-sb-031-rev-{revision}.md" for revision in "abc"]
 
@@ -61,5 +61,11 @@ def test_only_the_newest_revision_calls_itself_valid() -> None:
 
 def test_every_revision_names_the_same_torque() -> None:
     for path in REVISIONS:
-        torques = set(re.findall(r"gland bolts of the AX-104-B to (\d+) N·m", path.read_text(encoding="utf-8")))
+        torques = set(re.findall(r"gland bolts of the AX-104-B to (\d+) Nm", path.read_text(encoding="utf-8")))
         assert torques == {"24"}, path.name
+
+
+def test_readme_lists_every_document() -> None:
+    readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(.+?)` \|", readme, flags=re.MULTILINE)
+    assert sorted(listed) == sorted(path.name for path in CORPUS.iterdir())

@@ -12,11 +12,12 @@ from steelyard_runtime import context
 from .budget import fit
 from .conversation import Conversation
 from .gate import AnswerGate
-from .grounding import Grounded, extract, ground, sent_chunks
+from .grounding.extractive import extract
 from .llm.client import LlmClient
 from .llm.tokens import TokenCounter
 from .pipeline.evidence import Evidence
 from .settings import ChatqnaSettings
+from .verdict import Verdict, sent_chunks
 
 
 @dataclass(slots=True)
@@ -130,15 +131,14 @@ class Answerer:
         yield self._settings.no_evidence_answer
 
     async def _extract(self, draft: Draft) -> AsyncIterator[str]:
-        sent = sent_chunks(draft.evidence.selected)
-        text = extract(draft.conversation.question, sent)
-        if text is None:
+        extracted = extract(draft.conversation.question, sent_chunks(draft.evidence.selected))
+        if extracted is None:
             draft.abstained = draft.abstained or "nothing_extractable"
             async for no_answer in self._abstain(draft):
                 yield no_answer
             return
-        self._prove(draft, ground(text, draft.conversation.question, sent, CitationMode.ATTRIBUTED))
-        yield text
+        draft.citations = extracted.citations
+        yield extracted.answer
 
     async def _generate(self, draft: Draft, sampling: dict[str, Any]) -> AsyncIterator[str]:
         sent = sent_chunks(draft.evidence.selected)
@@ -151,19 +151,19 @@ class Answerer:
                 shown = gate.feed("".join(delta.text for delta in deltas))
                 if shown:
                     yield shown
-        grounded = gate.finish()
-        if gate.must_abstain(grounded) and draft.abstained is None:
-            draft.abstained, draft.original_text = "unsupported_answer", grounded.text
+        verdict = gate.finish()
+        if gate.must_abstain(verdict) and draft.abstained is None:
+            draft.abstained, draft.original_text = "unsupported_answer", verdict.text
             async for no_answer in self._abstain(draft):
                 yield no_answer
             return
-        self._prove(draft, grounded)
-        rest = gate.rest(grounded)
+        self._prove(draft, verdict)
+        rest = gate.rest(verdict)
         if rest:
             yield rest
 
     @staticmethod
-    def _prove(draft: Draft, grounded: Grounded) -> None:
-        draft.citations = list(grounded.citations)
-        draft.unsupported = list(grounded.unsupported)
-        draft.invented_markers = grounded.invented_markers
+    def _prove(draft: Draft, verdict: Verdict) -> None:
+        draft.citations = list(verdict.citations)
+        draft.unsupported = list(verdict.unsupported)
+        draft.invented_markers = verdict.invented_markers

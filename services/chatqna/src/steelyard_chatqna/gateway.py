@@ -99,4 +99,6 @@ class Gateway:
 
 
 def _answer_tokens(body: ChatCompletionRequest | ChatQnARequest) -> int | None:
-    return body.max_tokens if body.max_completion_tokens is None else body.max_completion_tokens
+    """The smallest of the limits that the request names, None when it names none."""
+    named = (body.max_tokens, body.max_completion_tokens, getattr(body, "max_new_tokens", None))
+    return min((limit for limit in named if limit is not None), default=None)

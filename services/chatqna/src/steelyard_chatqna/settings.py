@@ -13,7 +13,7 @@ from steelyard_runtime.settings.groups import (
     ScopeSettings,
     StrategySettings,
 )
-from steelyard_runtime.settings.types import BoolSetting, FloatSetting, IntSetting, OptionalFloatSetting
+from steelyard_runtime.settings.types import BoolSetting, FloatSetting, IntSetting, OptionalProbabilitySetting
 
 
 class ChatqnaSettings(ProcessSettings, ScopeSettings, StrategySettings, RerankFailureSettings, EmbeddingUrlSettings):
@@ -58,7 +58,7 @@ class ChatqnaSettings(ProcessSettings, ScopeSettings, StrategySettings, RerankFa
         default=GroundednessPolicy.ABSTAIN,
         description="abstain replaces an answer of which nothing is supported; flag only marks it.",
     )
-    grounding_min_score: Annotated[OptionalFloatSetting, Field(ge=0, le=1)] = Field(
+    grounding_min_score: OptionalProbabilitySetting = Field(
         default=None, description="No answer is tried when the best rerank score is below this; empty = off."
     )
     answer_without_evidence: BoolSetting = Field(

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.config import ExtraValues
 
-_LARGEST = 2**63 - 1
+_LARGEST = 2**53 - 1
 
 NO_NUL = r"^[^\x00]*$"
 """What `Text` matches; the error for a text that does not match it is worded by the app factory."""
 
 Int = Annotated[int, Field(strict=True, ge=-_LARGEST, le=_LARGEST)]
-"""A JSON integer of at most 64 bits; `true`, `"5"` and `5.0` are refused."""
+"""A JSON integer that a double holds exactly; `true`, `"5"` and `5.0` are refused."""
 
 PositiveInt = Annotated[int, Field(strict=True, ge=1, le=_LARGEST)]
 """An integer that counts from 1."""

@@ -41,16 +41,37 @@ class Reason(StrEnum):
     """Why a candidate was sent or dropped."""
 
     SELECTED = "selected"
+    """The strategy kept it."""
+
     KEPT_FLOOR = "kept_floor"
+    """Nothing passed, but it scored best and at least the floor, so it alone was kept."""
+
     BELOW_COSINE_FLOOR = "below_cosine_floor"
+    """Its cosine is below the floor that applies before reranking."""
+
     BELOW_THRESHOLD = "below_threshold"
+    """Its rerank score is below the threshold."""
+
     OVER_TOP_N = "over_top_n"
+    """As many as `top_n` better ones were kept."""
+
     AFTER_KNEE = "after_knee"
+    """It comes after the knee of the score curve."""
+
     VALUE_BELOW_THRESHOLD = "value_below_threshold"
+    """Its value, utility less cost, is not above the least value."""
+
     DUPLICATE = "duplicate"
+    """Its text says nothing that one with a better rank does not say."""
+
     BLANK_TEXT = "blank_text"
+    """It has no text."""
+
     OVER_CONTEXT_BUDGET = "over_context_budget"
+    """There was no room left for it in the model's window."""
+
     NOT_SCORED = "not_scored"
+    """It was never scored."""
 
 
 class SearchType(StrEnum):

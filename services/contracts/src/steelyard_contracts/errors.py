@@ -18,44 +18,121 @@ class ErrorCode(StrEnum):
     """Every error a client can see. `HTTP_STATUS` says which status each one has."""
 
     MALFORMED_JSON = "malformed_json"
+    """The body is not strict JSON: syntax, encoding, NaN, a repeated key, or too deep a nesting."""
+
     INVALID_REQUEST = "invalid_request"
+    """The request is readable but breaks the contract; `errors` names each field."""
+
     BODY_TOO_LARGE = "body_too_large"
+    """The body is larger than the service accepts."""
+
     UNAUTHENTICATED = "unauthenticated"
+    """The API key or the service token is missing or wrong."""
+
     SCOPE_REQUIRED = "scope_required"
+    """The request names no scope where one must be named."""
+
     SCOPE_UNKNOWN = "scope_unknown"
+    """The request names a scope that does not exist."""
+
     NOT_FOUND = "not_found"
+    """There is no such path, document, job or ledger."""
+
     METHOD_NOT_ALLOWED = "method_not_allowed"
+    """The path exists but does not take this method."""
+
     DIMENSION_MISMATCH = "dimension_mismatch"
+    """The query vector has another dimension than the stored chunks."""
+
     METADATA_MISALIGNED = "metadata_misaligned"
+    """The metadata list does not describe the documents one by one."""
+
     SEARCH_TYPE_UNSUPPORTED = "search_type_unsupported"
+    """The store can not search in this way."""
+
     TEXT_TOO_LONG = "text_too_long"
+    """A text is longer than the embedding model can read, and texts are never cut silently."""
+
     QUERY_TOO_LONG = "query_too_long"
+    """The query leaves no room for a candidate in a reranker pair, and queries are never cut."""
+
     CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
+    """The prompt without any evidence is larger than the model's window."""
+
     MODEL_NOT_FOUND = "model_not_found"
+    """The request names a model that is not served."""
+
     EMBEDDING_MISALIGNED = "embedding_misaligned"
+    """Strategy `adaptive` has missing, miscounted, non-finite, zero or wrongly sized embeddings."""
+
     INTERNAL = "internal"
+    """Something happened that nobody expected; the log has it under the request id."""
+
     OVERLOADED = "overloaded"
+    """The service works on as many requests as it may; `Retry-After` says when to come back."""
+
     DEADLINE_EXCEEDED = "deadline_exceeded"
+    """The time that the caller gave has passed."""
+
     NOT_READY = "not_ready"
+    """The service, or a neighbour that it needs, is not ready; the detail gives the causes."""
+
     STORE_UNAVAILABLE = "store_unavailable"
+    """The chunk store does not answer; this is never reported as an empty result."""
+
     MODEL_UNAVAILABLE = "model_unavailable"
+    """The embedding model can not be loaded or does not answer."""
+
     RERANK_FAILED = "rerank_failed"
+    """Reranking failed and the settings ask for an error instead of degraded order."""
+
     UPSTREAM_UNREACHABLE = "upstream_unreachable"
+    """No connection to a neighbour could be made."""
+
     UPSTREAM_BAD_REPLY = "upstream_bad_reply"
+    """A neighbour answered something that can not be used."""
+
     UPSTREAM_TIMEOUT = "upstream_timeout"
+    """A neighbour did not answer in the time that was left."""
+
     UNSUPPORTED_TYPE = "unsupported_type"
+    """The kind of file, or of request body, is not one that is read."""
+
     ENCRYPTED_PDF = "encrypted_pdf"
+    """The PDF is encrypted."""
+
     ENCRYPTED_OFFICE = "encrypted_office"
+    """The office document is encrypted."""
+
     CORRUPT_DOCUMENT = "corrupt_document"
+    """The file is damaged, or is not what its type says."""
+
     SCANNED_PDF = "scanned_pdf"
+    """The PDF has pages but no text; it would need text recognition."""
+
     EMPTY_DOCUMENT = "empty_document"
+    """The file holds no text."""
+
     UNDECODABLE_TEXT = "undecodable_text"
+    """The text is in no encoding that could be told with certainty."""
+
     MISSING_COLUMN = "missing_column"
+    """A table lacks a column that it must have."""
+
     TOO_LARGE = "too_large"
+    """The file, or what it unpacks to, is larger than allowed."""
+
     PARSER_TIMEOUT = "parser_timeout"
+    """Parsing the file took longer than allowed."""
+
     PARSER_MEMORY = "parser_memory"
+    """Parsing the file took more memory than allowed."""
+
     PARSER_CRASHED = "parser_crashed"
+    """The parser died of the file."""
+
     LINKS_DISABLED = "links_disabled"
+    """Taking in links is switched off."""
 
 
 HTTP_STATUS: dict[ErrorCode, int] = {

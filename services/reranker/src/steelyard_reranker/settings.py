@@ -11,7 +11,7 @@ from steelyard_runtime.settings.groups import (
     RerankFailureSettings,
     StrategySettings,
 )
-from steelyard_runtime.settings.types import IntSetting, OptionalFloatSetting
+from steelyard_runtime.settings.types import IntSetting, OptionalCosineSetting
 
 from .selection import SelectionSettings
 
@@ -33,10 +33,10 @@ class RerankerSettings(
     rerank_max_chars_per_doc: Annotated[IntSetting, Field(ge=0, le=10_000_000)] = Field(
         default=0, description="Characters of a candidate that the reranker is given; 0 = all of them."
     )
-    retrieval_min_score: Annotated[OptionalFloatSetting, Field(ge=-1, le=1)] = Field(
+    retrieval_min_score: OptionalCosineSetting = Field(
         default=None, description="When the best cosine is below this, no candidate is kept; empty = off."
     )
-    retrieval_min_chunk_score: Annotated[OptionalFloatSetting, Field(ge=-1, le=1)] = Field(
+    retrieval_min_chunk_score: OptionalCosineSetting = Field(
         default=None, description="A candidate whose cosine is below this is dropped before reranking; empty = off."
     )
 

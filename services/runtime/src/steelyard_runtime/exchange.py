@@ -4,6 +4,8 @@ import asyncio
 import re
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -56,9 +58,14 @@ class Exchange:
             made.deadline = min(made.deadline, now + int(deadline_ms) / 1000)
         return made
 
-    def ends_with(self, limit: asyncio.Timeout) -> None:
-        """Let `limit` end the work when the client leaves; a reply that is complete lifts it."""
+    @contextmanager
+    def ended_by(self, limit: asyncio.Timeout) -> Iterator[None]:
+        """Let `limit` end the work inside when the client leaves; a reply that is complete lifts it."""
         self._limit = limit
+        try:
+            yield
+        finally:
+            self._limit = None
 
     def end(self) -> None:
         """Stop watching the client."""
@@ -99,7 +106,7 @@ class Exchange:
             made[headers.SERVER_TIMING] = ", ".join(f"{name};dur={spent:.1f}" for name, spent in timings.items())
         elif not message.get("more_body", False):
             self.complete = True
-            if self._limit is not None:
+            if self._limit is not None and not self._limit.expired():
                 # What is left to do (closing files, background work) belongs to nobody's waiting time.
                 self._limit.reschedule(None)
         await self._send(message)
@@ -108,6 +115,6 @@ class Exchange:
         # After the body, the server's next message is that the client has left, or that the reply is complete.
         while (await self._receive())["type"] != "http.disconnect":
             pass
-        if not self.complete and self._limit is not None:
+        if not self.complete and self._limit is not None and not self._limit.expired():
             self.client_left = True
             self._limit.reschedule(asyncio.get_running_loop().time())

@@ -2,16 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
 
-from steelyard_contracts import chat, dataprep, documents, embeddings, reranking, retrieval, selection
-from steelyard_contracts.base import NO_NUL, Request
+from steelyard_contracts.base import NO_NUL, Request, Response
 from steelyard_contracts.errors import FieldFault
 
-_MODULES = (chat, dataprep, documents, embeddings, reranking, retrieval, selection)
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _PARTS_OF_A_REQUEST = frozenset({"body", "query", "path", "header", "cookie"})
 _MOST = 50
@@ -59,15 +56,15 @@ def _message(error: Mapping[str, Any]) -> str:
     return str(error["msg"]).removeprefix("Value error, ")
 
 
-@cache
 def _declared_names() -> frozenset[str]:
-    """Every field and alias of every payload."""
+    """Every field and alias of every payload that exists."""
     names: set[str] = set()
-    for module in _MODULES:
-        for model in vars(module).values():
-            if isinstance(model, type) and issubclass(model, BaseModel) and model is not Request:
-                for name, info in model.model_fields.items():
-                    names.add(name)
-                    choices = getattr(info.validation_alias, "choices", ())
-                    names.update(choice for choice in choices if isinstance(choice, str))
+    models: list[type[BaseModel]] = [Request, Response]
+    while models:
+        model = models.pop()
+        models.extend(model.__subclasses__())
+        for name, info in model.model_fields.items():
+            names.add(name)
+            choices = getattr(info.validation_alias, "choices", ())
+            names.update(choice for choice in choices if isinstance(choice, str))
     return frozenset(names)

@@ -72,8 +72,8 @@ class RequestMiddleware:
             if guarded:
                 self._admit(request)
             async with asyncio.timeout_at(made.deadline + _GRACE_S) as limit:
-                request.ends_with(limit)
-                await self._app(scope, request.receive, request.send)
+                with request.ended_by(limit):
+                    await self._app(scope, request.receive, request.send)
         except TimeoutError as error:
             if not limit.expired():
                 await self._fail(request, error)

@@ -38,16 +38,22 @@ def run(
     host, port = listener.getsockname()[:2]
     sys.stdout.write(orjson.dumps({"event": "listening", "service": name, "host": host, "port": port}).decode() + "\n")
     sys.stdout.flush()
-    config = uvicorn.Config(
+    uvicorn.Server(server_config(app)).run(sockets=[listener])
+
+
+def server_config(app: FastAPI) -> uvicorn.Config:
+    """How every service is served; tests that need a real server use it too."""
+    return uvicorn.Config(
         app,
+        http="httptools",
+        loop="uvloop",
+        lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_keep_alive=_KEEPALIVE_S,
         timeout_graceful_shutdown=10,
-        h11_max_incomplete_event_size=64 * 1024,
     )
-    uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listen(name: str, host: str, port: int) -> socket.socket:

@@ -38,11 +38,11 @@ def _outline(body: bytes) -> bytes:
 
 def _is_deeper(outline: bytes, limit: int) -> bool:
     """Whether brackets nest deeper than `limit`: each round removes the innermost pairs, at the speed of `replace`."""
-    brackets = outline.replace(b":", b"")
+    brackets = outline.replace(b":", b"").replace(b"{", b"[").replace(b"}", b"]")
     for _ in range(limit):
         if not brackets:
             return False
-        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        brackets = brackets.replace(b"[]", b"")
     return bool(brackets)
 
 

@@ -226,6 +226,31 @@ def test_a_dropped_chunk_does_not_make_the_next_one_less_new():
     assert decisions[2].value.novelty == 1.0
 
 
+def test_a_value_that_equals_the_threshold_is_dropped():
+    # steepness 0: every weight is .5; no costs: value = relevance / 2 = .5 for a single score of 1
+    free = {
+        "novelty_sigmoid_a": 0.0,
+        "token_cost_alpha": 0.0,
+        "confusion_cost_weight": 0.0,
+        "adaptive_floor_score": None,
+    }
+    candidates = Candidates.from_records([Candidate("a", 1.0, 10)])
+    at = select("adaptive", candidates, SelectionSettings(min_value_threshold=0.5, **free), Embeddings({"a": [1]}, [1]))
+    assert at.decisions[0].value.value == 0.5
+    assert at.kept == ()
+    just_below = SelectionSettings(min_value_threshold=math.nextafter(0.5, 0.0), **free)
+    assert select("adaptive", candidates, just_below, Embeddings({"a": [1]}, [1])).kept == ("a",)
+
+
+def test_copies_have_no_novelty_however_their_cosine_is_rounded():
+    vectors = np.repeat(np.random.default_rng(3).normal(size=(40, 384)), 2, axis=0)
+    candidates = Candidates.from_records(Candidate(f"{index:02}", 0.9, 10) for index in range(80))
+    embeddings = Embeddings({f"{index:02}": vectors[index] for index in range(80)}, vectors[0])
+    decisions = select("adaptive", candidates, SelectionSettings(min_value_threshold=-9.0), embeddings).decisions
+    assert all(0.0 <= decision.value.novelty < 1e-6 for decision in decisions[1::2])
+    assert all(decision.value.novelty > 0.5 for decision in decisions[::2])
+
+
 def test_a_higher_confusion_weight_never_adds_a_chunk_of_orthogonal_ones():
     scores = [0.9, 0.8, 0.7, 0.5, 0.3, 0.1]
     candidates = Candidates.from_records(Candidate(str(i), score, 100) for i, score in enumerate(scores))

@@ -37,6 +37,7 @@ def adaptive_reasons(
     costs = token_costs + settings.confusion_cost_weight * confusion_costs
 
     meter = NoveltyMeter(embeddings)
+    reasons: list[Reason] = []
     novelties: list[float] = []
     weights: list[float] = []
     for position, (gain, cost) in enumerate(zip(relevances.tolist(), costs.tolist(), strict=True)):
@@ -44,14 +45,13 @@ def adaptive_reasons(
         weight = novelty_weight(novelty, settings.novelty_sigmoid_a, settings.novelty_sigmoid_b)
         if gain * weight - cost > settings.min_value_threshold:
             meter.keep(position)
+            reasons.append(Reason.SELECTED)
+        else:
+            reasons.append(Reason.VALUE_BELOW_THRESHOLD)
         novelties.append(novelty)
         weights.append(weight)
     utilities = relevances * np.array(weights)
-    values = (utilities - costs).tolist()
 
-    reasons = [
-        Reason.SELECTED if value > settings.min_value_threshold else Reason.VALUE_BELOW_THRESHOLD for value in values
-    ]
     floor = settings.adaptive_floor_score
     if Reason.SELECTED not in reasons and floor is not None and scores[0] >= floor:
         reasons[0] = Reason.KEPT_FLOOR
@@ -64,6 +64,6 @@ def adaptive_reasons(
         token_costs.tolist(),
         confusion_costs.tolist(),
         costs.tolist(),
-        values,
+        (utilities - costs).tolist(),
     )
     return reasons, list(map(ValueTerms, *columns))

@@ -8,10 +8,11 @@ Errors::
 import os
 from typing import Any, ClassVar, Self
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from .describe import admits_empty, allowed, default_text
 from .names import unknown_names
 
 
@@ -19,47 +20,87 @@ class SettingsError(Exception):
     """A setting was refused; each line names the key, the value unless it is secret, and what is allowed."""
 
 
+class _Environment(PydanticBaseSettingsSource):
+    """The process's environment, by exact upper-case name: a name in other letters is another program's."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002  the interface
+        """The text of one setting, None when it is not set."""
+        return os.environ.get(field_name.upper()), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """Every setting that is set."""
+        fields = self.settings_cls.model_fields
+        return {name: os.environ[name.upper()] for name in fields if name.upper() in os.environ}
+
+
 class Settings(BaseSettings):
     """Settings of one service. A field's upper-case name is the environment variable that sets it."""
 
-    model_config = SettingsConfigDict(
-        extra="forbid", frozen=True, env_prefix="", case_sensitive=False, validate_default=True, enable_decoding=False
-    )
+    model_config = SettingsConfigDict(extra="forbid", frozen=True, validate_default=True, hide_input_in_errors=True)
     secret_fields: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def settings_customise_sources(
         cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003  pydantic-settings calls with these names
+        settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003  pydantic-settings calls with these names
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Read the environment only: env files are read by whoever starts the process, secrets are files by path."""
-        return (init_settings, env_settings)
+        return (init_settings, _Environment(settings_cls))
 
     @classmethod
     def load(cls) -> Self:
         """Read the settings from the process's environment; raises SettingsError naming every fault at once."""
-        faults = unknown_names(os.environ)
+        names = unknown_names(os.environ)
+        values = cls._untidy()
         try:
             settings = cls()
         except ValidationError as error:
-            raise SettingsError("\n".join(faults + [cls._describe(fault) for fault in error.errors()])) from None
-        if faults:
-            raise SettingsError("\n".join(faults))
+            for fault in error.errors(include_url=False):
+                values.setdefault(str(fault["loc"][0]) if fault["loc"] else "", cls._describe(fault))
+        if names or values:
+            raise SettingsError("\n".join([*names, *values.values()]))
         return settings
 
     @classmethod
+    def is_secret(cls, field: str) -> bool:
+        """Whether a setting's value must not be shown."""
+        listed = any(field in getattr(base, "secret_fields", ()) for base in cls.__mro__)
+        return listed or cls.model_fields[field].annotation is SecretStr
+
+    @classmethod
+    def _untidy(cls) -> dict[str, str]:
+        """Refusals, by field, of values that would be read as something else than they look like."""
+        faults = {}
+        for field, info in cls.model_fields.items():
+            value = os.environ.get(field.upper())
+            if value == "" and not admits_empty(info):
+                faults[field] = cls._refusal(field, "is empty")
+            elif value is not None and value != value.strip():
+                faults[field] = cls._refusal(field, "has spaces around it")
+        return faults
+
+    @classmethod
     def _describe(cls, fault: Any) -> str:
-        if not fault["loc"]:
-            return str(fault["msg"]).removeprefix("Value error, ")
-        field = str(fault["loc"][0])
-        shown = "<secret>" if field in cls.secret_fields else os.environ.get(field.upper(), "")
-        message = str(fault["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+        message = str(fault["msg"]).removeprefix("Value error, ")
+        field = str(fault["loc"][0]) if fault["loc"] else ""
+        if field not in cls.model_fields:
+            return message
+        own_words = fault["type"] == "value_error"
+        return cls._refusal(field, message if own_words else "is not allowed")
+
+    @classmethod
+    def _refusal(cls, field: str, why: str) -> str:
         info = cls.model_fields[field]
-        return f"{field.upper()}={shown!r} {message} (default {info.get_default(call_default_factory=True)!r})"
+        value = os.environ.get(field.upper(), "")
+        shown = "<secret>" if cls.is_secret(field) else repr(value if len(value) <= _SHOWN else value[:_SHOWN] + "...")
+        return f"{field.upper()}={shown} {why}; it should be {allowed(info)} (default {default_text(info)!r})"
+
+
+_SHOWN = 80
 
 
 def documented_fields(settings: type[Settings]) -> dict[str, FieldInfo]:

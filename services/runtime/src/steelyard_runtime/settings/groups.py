@@ -8,15 +8,39 @@ from pydantic import Field, model_validator
 from steelyard_contracts.enums import Strategy
 
 from .base import Settings
-from .types import FloatSetting, IntSetting, NamesSetting, OptionalFloatSetting, OptionalTextSetting
+from .types import (
+    FloatSetting,
+    HostSetting,
+    IntSetting,
+    NamesSetting,
+    OptionalProbabilitySetting,
+    OptionalTextSetting,
+    UrlSetting,
+)
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
-class ProcessSettings(Settings):
+class ServiceTokenSettings(Settings):
+    """The secret that the services share."""
+
+    steelyard_service_token_file: OptionalTextSetting = Field(
+        default=None, description="File with the token that the services show each other; empty = none, loopback only."
+    )
+
+
+class ModelFolderSettings(Settings):
+    """Where model files are."""
+
+    steelyard_model_dir: OptionalTextSetting = Field(
+        default=None, description="Folder of verified model files; empty = the user's cache folder."
+    )
+
+
+class ProcessSettings(ServiceTokenSettings):
     """What every service process reads."""
 
-    steelyard_bind_host: str = Field(
+    steelyard_bind_host: HostSetting = Field(
         default="127.0.0.1", description="Address that the services listen on; beyond loopback needs a service token."
     )
     steelyard_log_level: Literal["debug", "info", "warning", "error"] = Field(
@@ -30,9 +54,6 @@ class ProcessSettings(Settings):
     )
     steelyard_max_concurrency: Annotated[IntSetting, Field(ge=1, le=10_000)] = Field(
         default=64, description="Requests that a service works on at once; more are answered 503 with Retry-After."
-    )
-    steelyard_service_token_file: OptionalTextSetting = Field(
-        default=None, description="File with the token that the services show each other; empty = none, loopback only."
     )
 
     @model_validator(mode="after")
@@ -63,21 +84,28 @@ class StoreSettings(Settings):
     )
 
 
-class EmbeddingModelSettings(Settings):
+class EmbeddingModelSettings(ModelFolderSettings):
     """Which model makes the vectors."""
 
     embedding_model_id: str = Field(
         default="all-minilm-l6-v2", min_length=1, description="Embedding model; recorded in the store and checked."
     )
-    steelyard_model_dir: OptionalTextSetting = Field(
-        default=None, description="Folder of verified model files; empty = the user's cache folder."
+
+
+class LlmModelSettings(Settings):
+    """Which model answers."""
+
+    llm_model_id: str = Field(
+        default="qwen2.5-coder-0.5b-instruct-q4_k_m",
+        min_length=1,
+        description="Language model that the server of `LLM_URL` is asked for, and that `steelyard up` serves.",
     )
 
 
 class EmbeddingUrlSettings(Settings):
     """Where the embedding service is."""
 
-    embedding_url: str = Field(default="http://127.0.0.1:6000", description="Base URL of the embedding service.")
+    embedding_url: UrlSetting = Field(default="http://127.0.0.1:6000", description="Base URL of the embedding service.")
 
 
 class StrategySettings(Settings):
@@ -109,7 +137,7 @@ class AdaptiveSettings(Settings):
     confusion_cost_weight: Annotated[FloatSetting, Field(ge=0)] = Field(
         default=1.0, description="Factor on the confusion cost; 1.0 is the published form."
     )
-    adaptive_floor_score: Annotated[OptionalFloatSetting, Field(ge=0, le=1)] = Field(
+    adaptive_floor_score: OptionalProbabilitySetting = Field(
         default=0.5,
         description="When nothing passes and the best score is at least this, that one is kept; empty = off.",
     )

@@ -1,12 +1,17 @@
 """Which environment variables are Steelyard's, so that a misspelt one is refused instead of being ignored."""
 
 import difflib
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
 PREFIX = "STEELYARD_"
+_SERVICES = ("CHATQNA_", "DATAPREP_", "EMBEDDING_", "RERANKER_", "RETRIEVER_")
+_ORCHESTRATORS = re.compile(r"_(SERVICE|SERVER)_(HOST|PORT|ENDPOINT)|_PORT_[0-9]+_")
+"""What Kubernetes and OPEA's own scripts add for services of the same names."""
 _CLOSE = 0.88
+_LIKELY = 0.6
 
 
 @cache
@@ -16,28 +21,24 @@ def known_names() -> frozenset[str]:
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-def nearest(name: str) -> str | None:
+def nearest(name: str, least_likeness: float = _LIKELY) -> str | None:
     """The known setting that `name` most resembles, or None when none is close."""
-    matches = difflib.get_close_matches(name, sorted(known_names()), n=1, cutoff=0.6)
+    matches = difflib.get_close_matches(name.upper(), sorted(known_names()), n=1, cutoff=least_likeness)
     return matches[0] if matches else None
 
 
 def unknown_names(environ: Mapping[str, str]) -> list[str]:
     """One message for each variable that claims to be ours, or nearly is, but that no service knows.
 
-    A name that starts with `STEELYARD_` must be known. Any other unknown name is refused only when it is close to a
-    known one, because the environment also belongs to other programs.
+    A name that starts with `STEELYARD_` or with a service's name must be known. Any other unknown name is refused only
+    when it is close to a known one, because the environment also belongs to other programs.
     """
     faults = []
     for name in sorted(environ):
         if name in known_names():
             continue
-        if name.startswith(PREFIX):
-            hint = nearest(name)
-        else:
-            close = difflib.get_close_matches(name, sorted(known_names()), n=1, cutoff=_CLOSE)
-            if not close:
-                continue
-            hint = close[0]
-        faults.append(f"{name} is not a setting" + (f"; did you mean {hint}?" if hint else ""))
+        claims = name.upper().startswith(PREFIX) or (name.startswith(_SERVICES) and not _ORCHESTRATORS.search(name))
+        hint = nearest(name, _LIKELY if claims else _CLOSE) if claims or name.isupper() else None
+        if claims or hint is not None:
+            faults.append(f"{name} is not a setting" + ("" if hint is None else f"; did you mean {hint}?"))
     return faults

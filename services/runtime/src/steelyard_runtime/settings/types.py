@@ -1,37 +1,49 @@
 """Setting types that read the environment's text strictly: no `5.0` for an integer, no `yes` for a truth value."""
 
+import ipaddress
 import re
+from dataclasses import dataclass
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-_INT = re.compile(r"[+-]?\d+")
+_INT = re.compile(r"[+-]?[0-9]{1,19}")
+_FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 _TRUTH = {"true": True, "false": False}
+_HOST_NAME = re.compile(
+    r"(?=.{1,253}\Z)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a setting type allows, in words, where its annotation does not say it."""
+
+    words: str
 
 
 def _int_from_text(value: Any) -> Any:
     if isinstance(value, str):
-        if not _INT.fullmatch(value.strip()):
-            raise ValueError("should be a whole number")
+        if not _INT.fullmatch(value):
+            raise ValueError("is not a whole number")
         return int(value)
     return value
 
 
 def _float_from_text(value: Any) -> Any:
     if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            raise ValueError("should be a number") from None
+        if not _FLOAT.fullmatch(value):
+            raise ValueError("is not a number")
+        return float(value)
     return value
 
 
 def _bool_from_text(value: Any) -> Any:
     if isinstance(value, str):
-        try:
-            return _TRUTH[value.strip().lower()]
-        except KeyError:
-            raise ValueError("should be true or false") from None
+        if value not in _TRUTH:
+            raise ValueError("is neither true nor false")
+        return _TRUTH[value]
     return value
 
 
@@ -41,21 +53,63 @@ def _none_from_empty(value: Any) -> Any:
 
 def _names_from_text(value: Any) -> Any:
     if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
+        return tuple(part.strip() for part in value.split(","))
+    return value
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(names):
+        raise ValueError("has an empty name")
+    if len(set(names)) != len(names):
+        raise ValueError("names one twice")
+    return names
+
+
+def _url(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        port = parts.port
+    except ValueError:
+        raise ValueError("is not a URL") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise ValueError("is not an http or https URL with a host")
+    if "@" in parts.netloc or parts.query or parts.fragment or any(part.isspace() for part in value):
+        raise ValueError("has user information, a query, a fragment or a space")
+    return value.rstrip("/")
+
+
+def _host(value: str) -> str:
+    try:
+        return str(ipaddress.ip_address(value))
+    except ValueError:
+        if not _HOST_NAME.fullmatch(value):
+            raise ValueError("is neither an IP address nor a host name") from None
     return value
 
 
 IntSetting = Annotated[int, BeforeValidator(_int_from_text), Field(strict=True)]
 FloatSetting = Annotated[float, BeforeValidator(_float_from_text), Field(strict=True, allow_inf_nan=False)]
 BoolSetting = Annotated[bool, BeforeValidator(_bool_from_text), Field(strict=True)]
-OptionalFloatSetting = Annotated[
-    Annotated[float, BeforeValidator(_float_from_text), Field(strict=True, allow_inf_nan=False)] | None,
+OptionalProbabilitySetting = Annotated[
+    Annotated[float, BeforeValidator(_float_from_text), Field(strict=True, allow_inf_nan=False, ge=0, le=1)] | None,
     BeforeValidator(_none_from_empty),
 ]
-"""A number, or off when the text is empty."""
-OptionalIntSetting = Annotated[
-    Annotated[int, BeforeValidator(_int_from_text), Field(strict=True)] | None, BeforeValidator(_none_from_empty)
+"""A number in [0, 1], or off when the text is empty. The range is inside, because off has none."""
+OptionalCosineSetting = Annotated[
+    Annotated[float, BeforeValidator(_float_from_text), Field(strict=True, allow_inf_nan=False, ge=-1, le=1)] | None,
+    BeforeValidator(_none_from_empty),
 ]
+"""A cosine, or off when the text is empty."""
 OptionalTextSetting = Annotated[str | None, BeforeValidator(_none_from_empty)]
-NamesSetting = Annotated[tuple[str, ...], BeforeValidator(_names_from_text)]
+"""A text, or none when it is empty."""
+NamesSetting = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_names_from_text),
+    AfterValidator(_distinct),
+    Allowed("names separated by commas, none of them empty or twice"),
+]
 """Names separated by commas."""
+UrlSetting = Annotated[str, AfterValidator(_url), Allowed("an http or https URL without user information or query")]
+"""The base URL of a service, without a slash at its end."""
+HostSetting = Annotated[str, AfterValidator(_host), Allowed("an IP address or a host name")]
+"""An address to listen on."""
