@@ -25,7 +25,7 @@ def terminal(width):
     ("width", "shown", "hidden"),
     [
         (170, {"cosine", "rerank", "read", "relevance", "confusion", "█"}, set()),
-        (140, {"rerank", "relevance", "confusion", "█", "read"}, {"cosine"}),
+        (146, {"rerank", "relevance", "confusion", "█", "read"}, {"cosine"}),
         (100, {"rerank", "value"}, {"cosine", "relevance", "█"}),
         (80, {"rerank", "value"}, {"cosine", "relevance", "█"}),
     ],
