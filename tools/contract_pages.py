@@ -28,7 +28,10 @@ def payloads() -> list[type[BaseModel]]:
         found |= {
             name: value
             for name, value in declared.items()
-            if isinstance(value, type) and issubclass(value, BaseModel) and value not in _BASES
+            if isinstance(value, type)
+            and issubclass(value, BaseModel)
+            and value not in _BASES
+            and name == value.__name__
         }
     return [found[name] for name in sorted(found)]
 
