@@ -5,12 +5,12 @@ Needs an environment of its own, because the product installs none of its compet
     python -m venv VENV && VENV/bin/pip install --require-hashes -r requirements/bench.lock
     PYTHONPATH=services/reranker/src:services/contracts/src VENV/bin/python tests/bench/selection_bench.py [--json]
 
-All contestants see the same 100 candidates of 1024 dimensions and keep the same number of them. They take turns within
-each round, so that a busy machine is busy for all; a turn is one run to warm the caches and one that is timed. What they
-do differs:
+All contestants see the same 100 candidates of 1024 dimensions and keep the same number of them. They take turns
+within each round, so that a busy machine is busy for all; a turn is one run to warm the caches and one that is timed.
+What they do differs:
 
-* `select` starts from the candidates and vectors by chunk id, aligns, checks and normalises the vectors, drops duplicate
-  texts (of about 1,000 characters), and returns a decision with nine numbers about every candidate;
+* `select` starts from the candidates and vectors by chunk id, aligns, checks and normalises the vectors, drops
+  duplicate texts (of about 1,000 characters), and returns a decision with nine numbers about every candidate;
 * `adaptive` is its core: unit vectors in, the reason and the nine numbers of every candidate out;
 * pyversity returns indices and scores of the kept, from raw vectors (as `select`) or unit vectors (as `adaptive`);
 * LangChain returns indices of the kept, from one matrix, which it takes faster than the usual list of lists.

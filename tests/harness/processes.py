@@ -24,17 +24,29 @@ class ServiceProcess:
     process: subprocess.Popen[str]
     stderr: deque[str] = field(default_factory=lambda: deque(maxlen=2000))
 
+    reader: threading.Thread | None = None
+
     def stop(self) -> None:
+        """End it as a supervisor would."""
         self.process.terminate()
         try:
             self.process.wait(timeout=20)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait()
+        self._reap()
 
     def kill(self) -> None:
+        """End it as a crash would."""
         self.process.kill()
+        self._reap()
+
+    def _reap(self) -> None:
         self.process.wait()
+        if self.reader is not None:
+            self.reader.join(10)
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
 
     def ready(self) -> dict[str, object]:
         """The service's own readiness report, whatever its status."""
@@ -55,10 +67,11 @@ def start(name: str, environment: Mapping[str, str]) -> ServiceProcess:
         text=True,
     )
     started = ServiceProcess(name, "", process)
-    threading.Thread(target=_drain, args=(process.stderr, started.stderr), daemon=True).start()
+    started.reader = threading.Thread(target=_drain, args=(process.stderr, started.stderr), daemon=True)
+    started.reader.start()
     line = process.stdout.readline() if process.stdout else ""
     if not line:
-        process.wait(timeout=10)
+        started.stop()
         raise RuntimeError(f"{name} did not start: {' '.join(started.stderr)}")
     said = json.loads(line)
     started.url = f"http://{said['host']}:{said['port']}"

@@ -5,6 +5,7 @@ from pathlib import Path
 import docx
 import pypdfium2
 import pytest
+
 from examples.build_corpus import CORPUS, SOURCES, Block, build, build_docx, build_pdf, parse_source
 
 HANDBOOK = "ax-104-maintenance-handbook.pdf"

@@ -14,6 +14,7 @@ import mammoth
 import pypdfium2
 import pytest
 import trafilatura
+
 from examples.build_corpus import CORPUS, EXAMPLES, SOURCES
 
 SCHEMA = {

@@ -17,7 +17,7 @@ from .llm.client import LlmClient
 from .llm.tokens import TokenCounter
 from .pipeline.evidence import Evidence
 from .settings import ChatqnaSettings
-from .verdict import Verdict, judge, sent_chunks
+from .verdict import Verdict, sent_chunks
 
 
 @dataclass(slots=True)
@@ -131,15 +131,14 @@ class Answerer:
         yield self._settings.no_evidence_answer
 
     async def _extract(self, draft: Draft) -> AsyncIterator[str]:
-        sent = sent_chunks(draft.evidence.selected)
-        text = extract(draft.conversation.question, sent)
-        if text is None:
+        extracted = extract(draft.conversation.question, sent_chunks(draft.evidence.selected))
+        if extracted is None:
             draft.abstained = draft.abstained or "nothing_extractable"
             async for no_answer in self._abstain(draft):
                 yield no_answer
             return
-        self._prove(draft, judge(text, draft.conversation.question, sent, CitationMode.ATTRIBUTED))
-        yield text
+        draft.citations = extracted.citations
+        yield extracted.answer
 
     async def _generate(self, draft: Draft, sampling: dict[str, Any]) -> AsyncIterator[str]:
         sent = sent_chunks(draft.evidence.selected)

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard_contracts.answers import Citation, UnsupportedSpan
-from steelyard_contracts.enums import CitationMode
+from steelyard_contracts.enums import CitationMode, GroundednessPolicy
 
 from .grounding.attribution import attribute
 from .grounding.evidence import SentChunk
 from .grounding.inline import resolve
+from .grounding.policy import Decision, decide
 from .pipeline.evidence import Chunk
 
 
@@ -40,13 +41,13 @@ def judge(answer: str, question: str, sent: Sequence[SentChunk], mode: CitationM
         found = attribute(answer, sent, question)
         text, citations, invented = answer, found.citations, 0
     else:
-        resolved = resolve(answer, sent)
-        text, citations, invented = resolved.text, resolved.citations, resolved.invented
+        resolved = resolve(answer, sent, question)
+        text, citations, invented = resolved.answer, resolved.citations, resolved.invented_markers
         found = attribute(text, sent, question)
     return Verdict(
         text=text,
         citations=tuple(citations),
         unsupported=tuple(found.unsupported),
         invented_markers=invented,
-        groundless=bool(found.unsupported_facts) and not found.supported_facts,
+        groundless=decide(found, GroundednessPolicy.ABSTAIN) is Decision.ABSTAIN,
     )

@@ -20,8 +20,8 @@ class Citation(Response):
 
     marker: PositiveInt
     chunk_id: str
-    document_id: str | None
-    revision: str | None
+    document_id: str | None = None
+    revision: str | None = None
     source: str
     title: str = ""
     section: str = ""
@@ -71,7 +71,7 @@ class Answered(Response):
 
     outcome: Outcome
     degraded: list[Degradation] = Field(default_factory=list)
-    ledger_id: str | None
+    ledger_id: str | None = None
     totals: LedgerTotals
     citations: list[Citation] = Field(default_factory=list)
     unsupported: list[UnsupportedSpan] = Field(default_factory=list)
@@ -88,7 +88,7 @@ class Evidence(Response):
     """A candidate with its text as it was retrieved (absent when the privacy switch keeps texts out)."""
 
     chunk_id: str
-    text: str | None
+    text: str | None = None
     metadata: CandidateMetadata | None = None
 
 
@@ -98,8 +98,8 @@ class Ledger(Response):
     ledger_id: str
     request_id: str
     created_at: str
-    question: str | None
-    answer: str | None
+    question: str | None = None
+    answer: str | None = None
     original_answer: str | None = Field(default=None, description="The model's answer when it was replaced.")
     outcome: Outcome
     degraded: list[Degradation] = Field(default_factory=list)

@@ -33,7 +33,7 @@ class SelectionOverrides(Request):
 
 
 class SelectRequest(Request):
-    """Candidates in retrieval order, with the strategy to apply."""
+    """Candidates in any order, with the strategy to apply."""
 
     strategy: Strategy
     candidates: list[SelectCandidate]

@@ -14,7 +14,7 @@ from .selection import Candidate, Candidates, Embeddings, SelectionSettings, sel
 
 
 def run(request: SelectRequest, settings: SelectionSettings | None = None) -> SelectResponse:
-    """Select among scored candidates, which stand in retrieval order.
+    """Select among scored candidates; ties are broken by id, so that the order of the list decides nothing.
 
     `settings` are the defaults that the request's own values replace. Raises `invalid_request` for an id that repeats,
     and EmbeddingMisalignedError for `adaptive` without a usable vector per candidate.
@@ -23,7 +23,7 @@ def run(request: SelectRequest, settings: SelectionSettings | None = None) -> Se
     if len(set(ids)) != len(ids):
         raise SteelyardError(ErrorCode.INVALID_REQUEST, "candidates: an id appears twice")
     candidates = Candidates.from_records(
-        Candidate(one.id, one.score, one.tokens, one.text, rank) for rank, one in enumerate(request.candidates, start=1)
+        Candidate(one.id, one.score, one.tokens, one.text) for one in request.candidates
     )
     by_id = {one.id: array_of(one.embedding) for one in request.candidates if one.embedding is not None}
     query = None if request.query_embedding is None else array_of(request.query_embedding)

@@ -89,6 +89,14 @@ def test_a_single_chunk_survives_below_800_tokens_per_unit_of_score(score):
     assert weigh([score], limit, adaptive_floor_score=None).kept == ()
 
 
+@pytest.mark.parametrize("second", [0.85, 0.899, 0.1])
+def test_the_second_of_two_pays_a_gap_of_two_however_close_it_is(second):
+    selection = weigh([0.9, second], 50)
+    # the mean is half way, so (s1 - s2) / (s1 - mean) = 2; at 0.85: 0.85 - 0.025 - 0.125 - (0.15 + 2) = -1.45
+    assert selection.decisions[1].value.confusion_cost == pytest.approx(1 - second + 2)
+    assert selection.kept == ("c0",)
+
+
 def test_all_zero_scores_have_no_skew_and_keep_none():
     selection = weigh([0.0, 0.0, 0.0], 250)
     # mean 0: skew 0, relevance 0; flat: no gap term; value 0 - 0.625 - 1

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .facts import DECISIVE, WEIGHT, Fact, Facts, Kind, read_facts
+from .facts import DECISIVE, HARD, Fact, Kind
 from .lexicon.language import Language
 from .lexicon.meta import ANNOUNCEMENT_END, COURTESY, QUESTION_END, REFUSAL, TALK_WORDS
 from .lexicon.particles import NO, YES, particle
 from .numbers import plain
+from .reading import read_facts
 from .sentences import Sentence
 
 _WORDS_OF_A_CLAIM = 2
@@ -65,7 +66,7 @@ def read_claims(original: str, text: str, sentence: Sentence, question: Question
 def _claims_nothing(surface: str, facts: Sequence[Fact]) -> bool:
     if surface.rstrip("*_` ")[-1:] in QUESTION_END or REFUSAL.search(surface):
         return True
-    hard = any(fact.kind in (Kind.NUMBER, Kind.DATE, Kind.IDENTIFIER) for fact in facts)
+    hard = any(fact.kind in HARD for fact in facts)
     if not hard and (surface.startswith("#") or surface.rstrip("*_` ")[-1:] in ANNOUNCEMENT_END):
         return True
     return not hard and COURTESY.match(surface) is not None
@@ -105,8 +106,3 @@ def _groups(facts: Sequence[Fact]) -> list[list[Fact]]:
 
 def _is_small(group: Sequence[Fact]) -> bool:
     return len(group) < _WORDS_OF_A_CLAIM and not any(fact.kind in DECISIVE for fact in group)
-
-
-def weight(facts: Sequence[Fact]) -> float:
-    """Return the sum of the weights of `facts`."""
-    return sum(WEIGHT[fact.kind] for fact in facts)

@@ -35,7 +35,7 @@ def date_at(text: str, position: int, end: int) -> tuple[tuple[Date, ...], int] 
 
     `text` went through `numbers.plain`.
     """
-    found = _numeric(text, position, end) if text[position].isdigit() else _named(text, position, end)
+    found = _numeric(text, position, end) if text[position].isdecimal() else _named(text, position, end)
     if found is None:
         return None
     readings, stop = found

@@ -1,27 +1,34 @@
 """Where each fact of the sent chunks stands, so that a claim is compared only with the sentences that share one."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import cached_property
 from typing import NamedTuple
 
 from .evidence import SentChunk
-from .facts import Fact, Facts, Kind, read_facts
+from .facts import Fact, Facts, Kind
 from .languages import UNKNOWN, detect
 from .lexicon.concepts import OPPOSITE_OF
+from .lexicon.german import GERMAN
 from .lexicon.language import Language
 from .numbers import plain
 from .quantities import Quantity
+from .reading import read_facts
 from .sentences import Sentence, split_sentences
+from .stems import stem
 from .units import Unit, comparable
 
 _RUN_SHARE = 0.6
 """Share of the character pairs of an unspaced word that make it found."""
 
-_SHORTEST_PREFIX = 4
+_SHORTEST_STEM = 4
 _LONGEST_ENDING = 3
-"""Two stems are one word when the shorter begins the longer, from four letters on, and at most three are left over."""
+"""Two stems are one word when the longer is the shorter and an ending of at most three letters, at most half of it."""
+
+_SHORTEST_PART = 5
+"""Letters that a part of a German compound has at least."""
 
 _COLUMN = re.compile(r"[|\t]")
 _BARE = Quantity(frozenset(), None, 0)
@@ -37,7 +44,8 @@ class Hit(NamedTuple):
 
 class Evidence(NamedTuple):
     """One sentence of a sent chunk. `near` are the sentences whose subject it may continue: the one before it, the
-    heading above it, the head of its table; `heading` are the last two alone."""
+    heading above it, the head of its table; `heading` are the last two alone.
+    """
 
     chunk: int
     start: int
@@ -129,15 +137,23 @@ class EvidenceIndex:
                     places.setdefault(fact.form, []).append(hit)
 
     @cached_property
-    def _inflections(self) -> dict[str, list[str]]:
-        """Every beginning of a stem of the evidence that another stem could be, with the stems it begins."""
-        beginnings: dict[str, list[str]] = {}
-        for key in self._places:
-            for ending in range(1, _LONGEST_ENDING + 1):
-                if len(key) - ending < _SHORTEST_PREFIX:
-                    break
-                beginnings.setdefault(key[:-ending], []).append(key)
-        return beginnings
+    def _vocabulary(self) -> list[str]:
+        return sorted(self._places)
+
+    def _inflections(self, key: str) -> list[str]:
+        """Return the keys of the evidence that are `key` with an ending, or `key` without one."""
+        found = []
+        vocabulary = self._vocabulary
+        for place in range(bisect_right(vocabulary, key), len(vocabulary)):
+            longer = vocabulary[place]
+            if not longer.startswith(key):
+                break
+            if _is_inflection(len(key), len(longer)):
+                found.append(longer)
+        found += [
+            key[:-ending] for ending in range(1, _LONGEST_ENDING + 1) if _is_inflection(len(key) - ending, len(key))
+        ]
+        return found
 
     def find(self, fact: Fact, language: Language) -> list[Hit]:
         """Return the places that support `fact` of a text in `language`, in no order.
@@ -190,14 +206,30 @@ class EvidenceIndex:
 
     def _find_word(self, fact: Fact, language: Language) -> list[Hit]:
         keys = {fact.key, fact.form} if fact.kind is Kind.NAME else {fact.key}
-        keys.update(self._inflections.get(fact.key, ()))
-        for ending in range(1, _LONGEST_ENDING + 1):
-            if len(fact.key) - ending >= _SHORTEST_PREFIX:
-                keys.add(fact.key[:-ending])
+        keys.update(self._inflections(fact.key))
         hits = [hit for key in keys for hit in self._places.get(key, ())]
+        if language is GERMAN:
+            hits += self._find_compound(fact.key)
         if fact.kind is Kind.NAME or language is UNKNOWN:
             return hits
         return [hit for hit in hits if self.reads(hit.sentence, language)]
+
+    def _find_compound(self, key: str) -> list[Hit]:
+        """Find `Schraube` in `Deckelschraube`, and `Deckelschraube` in a sentence with both of its parts."""
+        hits: list[Hit] = []
+        if len(key) >= _SHORTEST_PART:
+            for longer in self._vocabulary:
+                if longer.endswith(key) and len(longer) >= len(key) + 3:
+                    hits += self._places[longer]
+        for cut in range(_SHORTEST_PART - 1, len(key) - _SHORTEST_PART + 2):
+            heads = self._places.get(key[cut:])
+            if heads is None:
+                continue
+            first = next((part for part in _first_parts(key[:cut]) if part in self._places), None)
+            if first is not None:
+                sentences = {hit.sentence for hit in self._places[first]}
+                hits += [hit for hit in heads if hit.sentence in sentences]
+        return hits
 
     def opposes(self, fact: Fact, sentence: int) -> bool:
         """Whether the evidence sentence has the opposite of a direction, and not the direction itself."""
@@ -210,6 +242,16 @@ class EvidenceIndex:
         """Whether words of `language` can be compared with those of this evidence sentence."""
         other = self.languages[self.sentences[sentence].chunk]
         return other is language or UNKNOWN in (other, language)
+
+
+def _is_inflection(shorter: int, longer: int) -> bool:
+    ending = longer - shorter
+    return ending <= _LONGEST_ENDING and shorter >= max(_SHORTEST_STEM, 2 * ending)
+
+
+def _first_parts(part: str) -> tuple[str, ...]:
+    """The first part of a German compound, with and without what joins it to the second."""
+    return (stem(part, GERMAN.code), *(part.removesuffix(joint) for joint in ("s", "n", "en", "es", "er", "e")))
 
 
 def _pairs(run: str) -> tuple[str, ...]:

@@ -19,6 +19,9 @@ _HAN = re.compile("[\u3400-\u9fff]")
 _ARABIC = re.compile("[\u0621-\u064a]")
 _LATIN_WORD = re.compile(r"[^\W\d_]+")
 
+_ENGLISH_WORDS = ENGLISH.function_words | ENGLISH.light_words
+_GERMAN_WORDS = GERMAN.function_words | GERMAN.light_words
+
 _SCRIPT_SHARE = 0.2
 """A script decides the language from this share of the letters on: model numbers in Latin letters stand in any text."""
 
@@ -33,8 +36,8 @@ def detect(text: str) -> Language:
         if len(_ARABIC.findall(text)) >= _SCRIPT_SHARE * letters:
             return ARABIC
     seen = _LATIN_WORD.findall(text.casefold())
-    english = sum(word in ENGLISH.function_words or word in ENGLISH.light_words for word in seen)
-    german = sum(word in GERMAN.function_words or word in GERMAN.light_words for word in seen)
+    english = sum(map(_ENGLISH_WORDS.__contains__, seen))
+    german = sum(map(_GERMAN_WORDS.__contains__, seen))
     if english == german:
         return UNKNOWN
     return ENGLISH if english > german else GERMAN

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .binding import is_misbound, unknown_sibling
-from .claims import Claims, Question, weight
-from .facts import DECISIVE, WEIGHT, Fact, Kind
+from .claims import Claims, Question
+from .facts import DECISIVE, WEIGHT, Fact, Kind, weight
 from .index import EvidenceIndex
 from .lexicon.language import Language
 from .places import Located
@@ -77,7 +77,7 @@ class Matcher:
         first: Match | None = None
         contradicted = 0.0
         for main in self._candidates(group, sentence):
-            covered = weight([found.fact for found in group if main in found.places])
+            covered = weight(found.fact for found in group if main in found.places)
             if covered < contradicted:
                 continue
             match = self._try(main, group, sentence, claims)

@@ -57,11 +57,14 @@ _CASED = frozenset("AVWNmgthslLd")
 _ARTICLE = "ال"
 
 
-def quantity_at(text: str, position: int, end: int, decimal_comma: bool | None) -> Quantity | None:
-    """Read the number that begins at `position` of a text that went through `numbers.plain`, with its unit."""
+def quantity_at(text: str, position: int, end: int, decimal_comma: bool | None) -> Quantity:
+    """Read the number that begins at `position` of a text that went through `numbers.plain`, with its unit.
+
+    Raises ValueError when no number begins there.
+    """
     match = NUMBER.match(text, position, end)
     if match is None:
-        return None
+        raise ValueError(f"no number begins at {position}: {text[position : position + 10]!r}")
     values = readings(match.group(), decimal_comma)
     if position and text[position - 1] in "-" and (position == 1 or text[position - 2] in " (\n\t|:="):
         values = frozenset(-value for value in values)

@@ -118,12 +118,12 @@ def _stop_ends(before: str, word: str) -> bool:
     if found is None:
         return True
     last = found.group().casefold()
-    if last.isdigit():
+    if last.isdecimal():
         return word.casefold() not in AFTER_ORDINAL
     if last in NEVER_LAST:
         return False
     if last in BEFORE_A_NUMBER:
-        return not word[:1].isdigit()
+        return not word[:1].isdecimal()
     if len(last) <= 7 and _INITIALS.fullmatch(last):
         return word.casefold() in STARTERS or (len(last) == 1 and not word[:1].isupper() and word != "")
     return True

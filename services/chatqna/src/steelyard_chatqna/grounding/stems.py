@@ -65,9 +65,7 @@ def _german(word: str) -> str:
     bare = word.translate(_UMLAUTS)
     if len(bare) > 6 and bare.startswith("ge") and bare.endswith(("t", "en")):
         bare = bare[2:]
-    elif len(bare) > 8 and bare[2:4] == "ge" and bare[:2] in ("an", "ab", "zu"):
-        bare = bare[:2] + bare[4:]
-    elif len(bare) > 8 and bare[:4] in ("anzu", "abzu"):
+    elif (len(bare) > 8 and bare[2:4] == "ge" and bare[:2] in ("an", "ab", "zu")) or (len(bare) > 8 and bare[:4] in ("anzu", "abzu")):
         bare = bare[:2] + bare[4:]
     for ending in _GERMAN:
         if bare.endswith(ending) and len(bare) - len(ending) >= 4:

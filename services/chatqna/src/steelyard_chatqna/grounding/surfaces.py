@@ -29,19 +29,19 @@ _PLAIN_NUMBER = re.compile(r"\d+(?:[.,']\d+)?")
 _VERSION = re.compile(r"\d+(?:\.\d+){2,}")
 _GROUPED = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
 _COUNTED = re.compile(r"\d+(?:[.,]\d+)?-?([^\W\d_]+)(?:[-/·][^\W\d_]+)*")
-_ORDINALS = frozenset("st nd rd th s er te ten ter tes x".split(" "))
+_ORDINALS = frozenset(["st", "nd", "rd", "th", "s", "er", "te", "ten", "ter", "tes", "x"])
 
 
 @lru_cache(maxsize=65536)
 def pieces(run: str) -> tuple[Piece, ...]:
     """Return the pieces of `run`; a run that begins with a number and is no identifier has none here."""
     run = _POSSESSIVE.sub("", run)
-    if run[:1].isdigit():
+    if run[:1].isdecimal():
         return (_identifier(run, 0, len(run)),) if _is_numbered_identifier(run) else ()
-    if "_" in run or any(char.isdigit() for char in run):
+    if "_" in run or any(char.isdecimal() for char in run):
         tail = _TAIL.search(run)
         stop = len(run) if tail is None or run[tail.start() + 1 :].isupper() or "_" in run else tail.start()
-        if not any(char.isdigit() for char in run[:stop]) and "_" not in run:
+        if not any(char.isdecimal() for char in run[:stop]) and "_" not in run:
             stop = len(run)
         return (_identifier(run, 0, stop), *_words(run, stop))
     if fold(run) in UNIT_OF:

@@ -12,13 +12,15 @@ _SENTENCE = re.compile(
     r".+?(?:[.!?\u061f\u06d4\u0964\u2026]+[\"'\u201d\u2019)\]]*(?=\s)|[\u3002\uff01\uff1f]+[\u300d\u300f\uff09]*|$)",
     re.MULTILINE,
 )
+_WIDE_STOPS = ("\u3002", "\uff01", "\uff1f")
+_CLOSING = "\u300d\u300f\uff09"
 _LOOKED_AT_CHARS = 20_000
 _MIN_LETTERS = 12
 _CHARS_PER_TOKEN = 8
 
 
 def abstract(text: str, count_tokens: TokenCounter, *, max_tokens: int = 64) -> str:
-    """Return the first informative sentences of `text`, joined by spaces, within `max_tokens`.
+    """Return the first informative sentences of `text` within `max_tokens`.
 
     A sentence is informative if it has at least 12 letters and is more than half letters, which passes over rules,
     table rows of numbers and stubs. Text without such a sentence gives its first `max_tokens`; blank text an
@@ -30,13 +32,19 @@ def abstract(text: str, count_tokens: TokenCounter, *, max_tokens: int = 64) -> 
         letters = sum(map(str.isalpha, sentence))
         if letters < _MIN_LETTERS or letters * 2 <= len(sentence):
             continue
-        longer = f"{chosen} {sentence}" if chosen else sentence
+        longer = _joined(chosen, sentence)
         if count_tokens(longer) > max_tokens:
             if not chosen:
                 chosen = _beginning(sentence, count_tokens, max_tokens)
             break
         chosen = longer
     return chosen or _beginning(" ".join(text[:_LOOKED_AT_CHARS].split()), count_tokens, max_tokens)
+
+
+def _joined(chosen: str, sentence: str) -> str:
+    # Scripts that end sentences with a full-width stop write no space after it.
+    space = "" if not chosen or chosen.rstrip(_CLOSING).endswith(_WIDE_STOPS) else " "
+    return chosen + space + sentence
 
 
 def _beginning(text: str, count_tokens: TokenCounter, max_tokens: int) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from steelyard_dataprep.chunking.counter import TokenCounter
 from steelyard_dataprep.chunking.graphemes import trim
 from steelyard_dataprep.chunking.spans import ChunkingError, ChunkSpan
 from steelyard_dataprep.chunking.splitter import Sizer, split
-from steelyard_dataprep.parsing.document import ParsedDocument, Section
+from steelyard_dataprep.parsing.document import ParsedDocument
 
 _CHARS_PER_TOKEN = 8
 # Below this much room next to its heading, a section's first piece would be a fragment.
@@ -21,7 +22,6 @@ _MAX_HEADING_SHARE = 0.5
 class _Unit:
     """A section's text, preceded by the headings above it that have no text of their own."""
 
-    section: int
     start: int
     body: int
     end: int
@@ -49,37 +49,31 @@ def chunk(
     if max_tokens < 1 or limit < 1 or not 0 <= overlap_tokens < max_tokens:
         raise ChunkingError(f"need 0 <= overlap_tokens < max_tokens, got {overlap_tokens}, {max_tokens}, {limit} chars")
     sizer = Sizer(count_tokens, max_tokens, limit)
+    section_starts = [section.char_start for section in document.sections]
     page_starts = [page.char_start for page in document.pages]
-    chunks: list[ChunkSpan] = []
-    for unit in _units(document):
-        section = document.sections[unit.section]
+    spans = (span for unit in _units(document) for span in _split_unit(document.text, unit, sizer, overlap_tokens))
+    chunks = []
+    for ordinal, (start, end) in enumerate(spans):
+        # By its end, since a chunk may begin with the heading of an outer section.
+        index = bisect_right(section_starts, end - 1) - 1
+        section = document.sections[index]
         path = (*section.path, section.title) if section.level > 0 else section.path
-        for start, end in _split_unit(document.text, unit, sizer, overlap_tokens):
-            chunks.append(
-                ChunkSpan(
-                    len(chunks),
-                    start,
-                    end,
-                    count_tokens(document.text[start:end]),
-                    unit.section,
-                    path,
-                    document.pages[bisect_right(page_starts, start) - 1].number if page_starts else None,
-                )
-            )
+        page = document.pages[bisect_right(page_starts, start) - 1].number if page_starts else None
+        chunks.append(ChunkSpan(ordinal, start, end, count_tokens(document.text[start:end]), index, path, page))
     return tuple(chunks)
 
 
 def _units(document: ParsedDocument) -> Iterator[_Unit]:
     start: int | None = None
-    following: tuple[Section | None, ...] = (*document.sections[1:], None)
-    for index, (section, after) in enumerate(zip(document.sections, following, strict=True)):
+    filled = [
+        section for section in document.sections if _has_text(document.text, section.char_start, section.char_end)
+    ]
+    for section, following in zip_longest(filled, filled[1:]):
         start = section.char_start if start is None else start
-        only_heading = section.body_start > section.char_start and not _has_text(
-            document.text, section.body_start, section.char_end
-        )
-        if only_heading and after is not None and after.level > section.level:
+        only_heading = not _has_text(document.text, section.body_start, section.char_end)
+        if only_heading and following is not None and following.level > section.level:
             continue
-        yield _Unit(index, start, section.body_start, section.char_end)
+        yield _Unit(start, section.body_start, section.char_end)
         start = None
 
 
@@ -106,12 +100,13 @@ def _with_headings(text: str, unit: _Unit, sizer: Sizer, overlap_tokens: int) ->
     if heading_end == start or not _has_text(text, unit.body, unit.end):
         return None
     heading_tokens = sizer.size(text[start:body])
-    if heading_tokens > sizer.max_tokens * _MAX_HEADING_SHARE:
+    if max(heading_tokens / sizer.max_tokens, (body - start) / sizer.max_chars) > _MAX_HEADING_SHARE:
         return None
     room = sizer.max_tokens - heading_tokens
     # A tokenizer may count the whole as more than its parts; less room is then tried.
     while room > 0:
-        pieces = split(text, body, unit.end, sizer, overlap_tokens=min(overlap_tokens, room - 1), capacity=room)
+        beside = Sizer(sizer.count_tokens, room, sizer.max_chars - (body - start))
+        pieces = split(text, body, unit.end, beside, overlap_tokens=min(overlap_tokens, room - 1))
         _, end = next(pieces)
         excess = sizer.size(text[start:end]) - sizer.max_tokens
         if excess <= 0:

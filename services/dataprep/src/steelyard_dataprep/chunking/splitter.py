@@ -37,28 +37,18 @@ class Sizer:
         return self.size(text) <= self.max_tokens
 
 
-def split(
-    text: str, start: int, end: int, sizer: Sizer, *, overlap_tokens: int = 0, capacity: int | None = None
-) -> Iterator[tuple[int, int]]:
+def split(text: str, start: int, end: int, sizer: Sizer, *, overlap_tokens: int = 0) -> Iterator[tuple[int, int]]:
     """Yield trimmed spans in order which together hold every character of `[start, end)` that is not white space.
 
-    `capacity` (default `sizer.max_tokens`) bounds a piece's tokens; `start` must be a cluster boundary. Each piece
-    may repeat up to `overlap_tokens` of the one before. Time is linear in the length.
+    `start` must be a cluster boundary. Each piece may repeat up to `overlap_tokens` of the one before. Time is linear
+    in the length.
 
-    Raises ChunkingError if a single character exceeds the capacity.
+    Raises ChunkingError if a single character does not fit.
     """
-    limit = sizer.max_tokens if capacity is None else capacity
-    bounded = Sizer(sizer.count_tokens, limit, sizer.max_chars)
-    splitter = TextSplitter.from_callback(bounded.size, limit, overlap=overlap_tokens, trim=False)
-    known = covered = start
-    for raw_start, raw_end in _raw_pieces(text, start, end, splitter, _WINDOW_PIECES * sizer.max_chars):
-        piece_start = raw_start if raw_start <= known else boundary_before(text, known, raw_start)
-        piece_end = boundary_before(text, piece_start, raw_end)
-        known = piece_start
-        first, last = trim(text, piece_start, piece_end)
-        if last > max(first, covered):
-            covered = last
-            yield from _fitting(text, first, last, bounded)
+    splitter = TextSplitter.from_callback(sizer.size, sizer.max_tokens, overlap=overlap_tokens, trim=False)
+    raw = _raw_pieces(text, start, end, splitter, _WINDOW_PIECES * sizer.max_chars)
+    for first, last in _without_repetition(_at_clusters(text, start, raw)):
+        yield from _fitting(text, first, last, sizer)
 
 
 def _raw_pieces(text: str, start: int, end: int, splitter: TextSplitter, window: int) -> Iterator[tuple[int, int]]:
@@ -73,6 +63,27 @@ def _raw_pieces(text: str, start: int, end: int, splitter: TextSplitter, window:
         # One piece would mean that it fills the window, which is several times what fits.
         yield from pieces[:-1]
         start = pieces[-1][0]
+
+
+def _at_clusters(text: str, known: int, pieces: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the pieces with their ends moved back to cluster boundaries, and trimmed."""
+    for raw_start, raw_end in pieces:
+        start = raw_start if raw_start <= known else boundary_before(text, known, raw_start)
+        yield trim(text, start, boundary_before(text, start, raw_end))
+        known = start
+
+
+def _without_repetition(spans: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the spans that are not blank, none of which lies within another one (overlap can make them)."""
+    pending: tuple[int, int] | None = None
+    for start, end in spans:
+        if end <= start or (pending is not None and end <= pending[1]):
+            continue
+        if pending is not None and start > pending[0]:
+            yield pending
+        pending = (start, end)
+    if pending is not None:
+        yield pending
 
 
 def _fitting(text: str, start: int, end: int, sizer: Sizer) -> Iterator[tuple[int, int]]:

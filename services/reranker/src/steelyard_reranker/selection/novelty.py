@@ -13,7 +13,7 @@ class NoveltyMeter:
 
     Each kept candidate costs one matrix-vector product with the candidates after it, which updates the most similar one
     of each: O(n * kept * d) in all, with no n x n matrix and no loop over pairs. The product is `vecdot` rather than
-    `@`: at this size it is as fast, a cosine does not depend on what else is in the matrix, and it never starts BLAS
+    `@`: nearly as fast at this size, a cosine does not depend on what else is in the matrix, and it never starts BLAS
     threads, whose hand-over takes longer than the whole selection when the machine is busy.
     """
 

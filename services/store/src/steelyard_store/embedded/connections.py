@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from steelyard_store.embedded.faults import typed_errors
+from steelyard_store.embedded.interruption import interruptible
 from steelyard_store.embedded.schema import check_schema
 from steelyard_store.errors import StoreClosed, StoreError, StoreNotInitialised
 
@@ -76,7 +77,8 @@ class ConnectionPool:
             identity = self.file_identity()
             connection = self._take(identity)
             try:
-                yield connection
+                with interruptible(connection):
+                    yield connection
             except StoreError:  # a refusal by our own code says nothing against the connection
                 self._give_back(connection, identity)
                 raise

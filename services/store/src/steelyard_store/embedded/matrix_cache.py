@@ -46,7 +46,7 @@ class MatrixCache:
             matrix.remove(_removed_since(connection, loaded.meta.generation))
         else:
             matrix = VectorMatrix(meta.model.dimension)
-            (rows,) = connection.execute("SELECT count(*) FROM vector").fetchone()
+            (rows,) = connection.execute("SELECT count(*) FROM chunk").fetchone()
             matrix.reserve(rows)
         for batch in _added_after(connection, matrix.last_row_id, meta.model.dimension):
             matrix.append(batch)

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
-from steelyard_store.embedded import rows, terms
+from steelyard_store.embedded import rows
 from steelyard_store.embedded.connections import ConnectionPool
+from steelyard_store.embedded.interruption import uninterruptible
+from steelyard_store.embedded.lexical import LexicalSearch
 from steelyard_store.embedded.matrix import MatrixSnapshot, exact_cosines, unit_rows
 from steelyard_store.embedded.matrix_cache import MatrixCache
 from steelyard_store.embedded.schema import SCHEMA_VERSION, Meta, check_same_model, read_meta
@@ -29,9 +31,6 @@ from steelyard_store.validation import (
 
 # ruff: noqa: A002  `filter` is the port's word for this argument.
 
-MAX_QUERY_TERMS = 256
-_HEADING_WEIGHT = 0.5  # a word in the title says less about a chunk than the same word in its text
-
 
 class EmbeddedReading:
     """Reads one store file from any number of threads.
@@ -47,13 +46,14 @@ class EmbeddedReading:
         self._model = model
         self._pool = ConnectionPool(path, "reader", busy_timeout_s)
         self._matrix = MatrixCache()
+        self._lexical = LexicalSearch()
         self._refreshing = threading.Lock()
 
     def check(self) -> StoreInfo:
         """See ``ChunkReader.check``."""
         with self._transaction() as (connection, meta):
             (documents,) = connection.execute("SELECT count(*) FROM document").fetchone()
-            (chunks,) = connection.execute("SELECT count(*) FROM vector").fetchone()
+            (chunks,) = connection.execute("SELECT count(*) FROM chunk").fetchone()
         return StoreInfo("embedded", str(self._path), SCHEMA_VERSION, meta.model, meta.generation, documents, chunks)
 
     def warm(self) -> None:
@@ -75,24 +75,14 @@ class EmbeddedReading:
         return [Hit(found[row_id], score, "cosine") for row_id, score in best]
 
     def search_lexical(self, text: str, k: int, filter: Filter) -> list[Hit]:
-        """See ``ChunkReader.search_lexical``; at most ``MAX_QUERY_TERMS`` distinct terms of ``text`` are used."""
+        """See ``ChunkReader.search_lexical``."""
         checked_filter(filter)
         checked_k(k)
         if not isinstance(text, str):
             raise InvalidQuery(f"query text must be text, got {type(text).__name__}")
         check_text("query text", text, InvalidQuery)
-        wanted = terms.query_terms(text, MAX_QUERY_TERMS)
-        conditions, values = rows.where("c", filter)
-        with self._transaction() as (connection, _):
-            if not wanted:
-                return []
-            # FTS5's bm25() is negative and lower is better; the port's scores are positive and higher is better.
-            best = connection.execute(
-                f"SELECT c.row_id, -bm25(lexical, 1.0, {_HEADING_WEIGHT}) AS score "  # noqa: S608  no caller's text
-                f"FROM lexical JOIN chunk AS c ON c.row_id = lexical.rowid WHERE lexical MATCH ? AND {conditions} "
-                "ORDER BY score DESC, c.chunk_id LIMIT ?",
-                (terms.match_expression(wanted), *values, k),
-            ).fetchall()
+        with self._transaction() as (connection, meta):
+            best = self._lexical.top(connection, meta, text, k, filter)
             found = _chunks_by_row_id(connection, [row_id for row_id, _ in best])
         return [Hit(found[row_id], score, "bm25") for row_id, score in best]
 
@@ -194,7 +184,9 @@ class EmbeddedReading:
             matrix = self._matrix.at(meta)
             if matrix is None:
                 # Begun anew under the lock: nobody can then load a later generation than this transaction sees.
+                # Not interruptible: if loading outlasted every caller's deadline, it would never be done.
                 stack.close()
+                stack.enter_context(uninterruptible())
                 with self._refreshing:
                     connection, meta = stack.enter_context(self._transaction())
                     matrix = self._matrix.refresh(connection, meta)

@@ -68,6 +68,7 @@ CREATE TABLE removal (
 ) STRICT;
 CREATE INDEX removal_generation ON removal (generation);
 CREATE VIRTUAL TABLE lexical USING fts5 (body, heading, tokenize = 'ascii');
+CREATE VIRTUAL TABLE lexical_vocabulary USING fts5vocab (lexical, row);
 """
 
 

@@ -11,6 +11,7 @@ from typing import Self, TypeVar
 
 from numpy.typing import ArrayLike
 
+from steelyard_store.embedded.interruption import Interruption
 from steelyard_store.embedded.reading import EmbeddedReading
 from steelyard_store.embedded.writing import EmbeddedWriting
 from steelyard_store.errors import StoreClosed
@@ -40,9 +41,24 @@ class _Threads:
         self._closed = False
 
     async def run(self, work: Callable[[], _Result]) -> _Result:
+        """Run ``work`` in a thread; it goes on to its end even if the caller is cancelled."""
         if self._closed:
             raise StoreClosed(f"the handle on store {self._location} is closed")
         return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+
+    async def run_interruptibly(self, work: Callable[[], _Result]) -> _Result:
+        """Run ``work`` in a thread; cancelling the caller stops it, so that it does not keep the thread busy."""
+        interruption = Interruption()
+
+        def interruptible_work() -> _Result:
+            with interruption.active():
+                return work()
+
+        try:
+            return await self.run(interruptible_work)
+        except asyncio.CancelledError:
+            interruption.request()
+            raise
 
     async def close(self, then: Callable[[], None]) -> None:
         if self._closed:
@@ -72,50 +88,52 @@ class EmbeddedReader:
 
     async def check(self) -> StoreInfo:
         """See ``ChunkReader.check``."""
-        return await self._threads.run(self._store.check)
+        return await self._threads.run_interruptibly(self._store.check)
 
     async def warm(self) -> None:
         """Load the vectors into memory now, so that the first search does not wait for it."""
-        await self._threads.run(self._store.warm)
+        await self._threads.run_interruptibly(self._store.warm)
 
     async def search_vector(self, query: ArrayLike, k: int, filter: Filter) -> list[Hit]:
         """See ``ChunkReader.search_vector``."""
         vector = checked_query_vector(query)  # copied here: the caller may reuse its array while a thread works
-        return await self._threads.run(lambda: self._store.search_vector(vector, k, filter))
+        return await self._threads.run_interruptibly(lambda: self._store.search_vector(vector, k, filter))
 
     async def search_lexical(self, text: str, k: int, filter: Filter) -> list[Hit]:
         """See ``ChunkReader.search_lexical``."""
-        return await self._threads.run(lambda: self._store.search_lexical(text, k, filter))
+        return await self._threads.run_interruptibly(lambda: self._store.search_lexical(text, k, filter))
 
     async def cosines(self, query: ArrayLike, chunk_ids: Iterable[str], filter: Filter) -> dict[str, float]:
         """See ``ChunkReader.cosines``."""
         vector = checked_query_vector(query)
         ids = chunk_ids if isinstance(chunk_ids, str) else list(chunk_ids)
-        return await self._threads.run(lambda: self._store.cosines(vector, ids, filter))
+        return await self._threads.run_interruptibly(lambda: self._store.cosines(vector, ids, filter))
 
     async def embeddings(self, chunk_ids: Iterable[str], filter: Filter) -> dict[str, Float32]:
         """See ``ChunkReader.embeddings``."""
         ids = chunk_ids if isinstance(chunk_ids, str) else list(chunk_ids)
-        return await self._threads.run(lambda: self._store.embeddings(ids, filter))
+        return await self._threads.run_interruptibly(lambda: self._store.embeddings(ids, filter))
 
     async def chunks(self, chunk_ids: Iterable[str], filter: Filter) -> dict[str, Chunk]:
         """See ``ChunkReader.chunks``."""
         ids = chunk_ids if isinstance(chunk_ids, str) else list(chunk_ids)
-        return await self._threads.run(lambda: self._store.chunks(ids, filter))
+        return await self._threads.run_interruptibly(lambda: self._store.chunks(ids, filter))
 
     async def document(self, document_id: str, filter: Filter) -> Document | None:
         """See ``ChunkReader.document``."""
-        return await self._threads.run(lambda: self._store.document(document_id, filter))
+        return await self._threads.run_interruptibly(lambda: self._store.document(document_id, filter))
 
     async def document_chunks(
         self, document_id: str, filter: Filter, *, first: int = 0, last: int | None = None
     ) -> list[Chunk]:
         """See ``ChunkReader.document_chunks``."""
-        return await self._threads.run(lambda: self._store.document_chunks(document_id, filter, first, last))
+        return await self._threads.run_interruptibly(
+            lambda: self._store.document_chunks(document_id, filter, first, last)
+        )
 
     async def documents(self, filter: Filter, *, limit: int = 100, after: str | None = None) -> DocumentPage:
         """See ``ChunkReader.documents``."""
-        return await self._threads.run(lambda: self._store.documents(filter, limit, after))
+        return await self._threads.run_interruptibly(lambda: self._store.documents(filter, limit, after))
 
     async def close(self) -> None:
         """See ``ChunkReader.close``."""

@@ -65,14 +65,18 @@ def match_expression(terms: list[str]) -> str:
 
 def _terms(text: str, *, single_characters: bool) -> Iterator[str]:
     folded = unicodedata.normalize("NFKC", text).casefold()
-    for run in _RUN.finditer(unicodedata.normalize("NFC", folded).translate(_CHARACTER_CLASSES)):
-        if run["unspaced"]:
-            yield from _pairs(run["unspaced"], single_characters)
-        elif len(run["word"]) <= _LONGEST_TERM:
-            yield from _word_terms(run["word"])
-        else:
-            for piece in _JOINER.split(run["word"]):
-                yield from _word_terms(piece[:_LONGEST_TERM])
+    for word in unicodedata.normalize("NFC", folded).translate(_CHARACTER_CLASSES).split(" "):
+        if word.isascii() and len(word) <= _LONGEST_TERM:
+            yield from _word_terms(word)
+            continue
+        for run in _RUN.finditer(word):
+            if run["unspaced"]:
+                yield from _pairs(run["unspaced"], single_characters)
+            elif len(run["word"]) <= _LONGEST_TERM:
+                yield from _word_terms(run["word"])
+            else:
+                for piece in _JOINER.split(run["word"]):
+                    yield from _word_terms(piece[:_LONGEST_TERM])
 
 
 def _pairs(run: str, single_characters: bool) -> Iterator[str]:

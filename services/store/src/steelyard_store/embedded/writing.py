@@ -45,7 +45,7 @@ def create(path: Path, model: ModelIdentity, busy_timeout_s: float = 10.0) -> St
                 create_schema(connection, model)
                 meta = read_meta(connection)
                 (documents,) = connection.execute("SELECT count(*) FROM document").fetchone()
-                (chunks,) = connection.execute("SELECT count(*) FROM vector").fetchone()
+                (chunks,) = connection.execute("SELECT count(*) FROM chunk").fetchone()
         finally:
             connection.close()
     return StoreInfo("embedded", str(path), SCHEMA_VERSION, meta.model, meta.generation, documents, chunks)

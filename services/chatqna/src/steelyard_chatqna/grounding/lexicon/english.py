@@ -18,7 +18,7 @@ ENGLISH = Language(
         already again ever being been am having doing don doesn didn isn aren wasn weren won can't cannot not no never
         without neither s t ll re ve d m o upon toward towards however therefore thus hence moreover furthermore
         additionally otherwise instead let's etc e.g i.e eg ie respectively approximately about around roughly
-        another's that's it's there's here's whatever whichever
+        often usually typically generally later another's that's it's there's here's whatever whichever
         """
     ),
     light_words=words(

@@ -4,10 +4,10 @@ from decimal import Decimal
 
 from .words import fold
 
-_ENGLISH_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_ENGLISH_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _ENGLISH = "zero - two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"  # noqa: E501 - one row from 0 to 19
 _GERMAN = "null - zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn"  # noqa: E501 - one row from 0 to 19
-_GERMAN_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig".split()
+_GERMAN_TENS = ["zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig"]
 _ARABIC = "صفر - اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة"
 _ARABIC_FEMININE = "- - اثنين ثلاث أربع خمس ست سبع ثماني تسع عشر"
 

@@ -12,6 +12,9 @@ NO = frozenset(
     fold(word) for word in words("no nope incorrect false wrong nein falsch いいえ 不 不是 不对 不可以 不行 否 لا كلا")
 )
 
+SPACED_PARTICLES = frozenset(fold(word) for word in words("yes no yeah yep correct right ja nein doch نعم لا كلا"))
+"""Those that stand before a comma or a full stop in a longer sentence, where words are separated."""
+
 _PUNCTUATION = " \t\n*_`\"'.,;:!。、，！؟،"
 
 

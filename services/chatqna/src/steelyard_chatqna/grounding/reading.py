@@ -1,0 +1,236 @@
+"""Reading the facts of a sentence: one pass over its tokens, then negation, which is known only at a clause's end."""
+
+import re
+from bisect import bisect_right
+
+from .dates import Date, date_at
+from .facts import Fact, Facts, Kind
+from .lexicon.calendar import MONTH_OF
+from .lexicon.chinese import CHINESE
+from .lexicon.concepts import COLOUR_OF, DIRECTION_OF
+from .lexicon.language import Language
+from .lexicon.numerals import HAN_COUNTERS, HAN_DIGITS
+from .lexicon.particles import SPACED_PARTICLES
+from .lexicon.words import fold
+from .quantities import Quantity, counted, quantity_at
+from .surfaces import Piece
+from .units import Unit
+from .vocabulary import Word, run_of
+
+_PART = "(?:[^\\W\u3041-\u30ff\u3400-\u9fff\uff66-\uff9f]|[\u0300-\u036f\u064b-\u0652\u0670])+"
+_TOKEN = re.compile(
+    rf"(?P<run>{_PART}(?:[-_./'·&+]{_PART})*)|(?P<clause>[,;()|،؛、。「」]|:(?!\d)|(?<=\s)-(?=\s))|"
+    r"(?P<mark>\[\d{1,3}(?:\s*[,;]\s*\d{1,3})*\])|(?P<han>[\u3400-\u9fff々〇]+)|(?P<kana>[\u30a1-\u30fc\uff66-\uff9f]{2,})"
+)
+_TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?!\d)")
+_LIST_MARK = re.compile(r"(?:[-*+•‣▪]|#{1,6}|\(?\d{1,3}[.)])\s+")
+_RANGE = re.compile(r"\s*(?:-|~|x|×|to|and|or|bis|und|oder|至|から|到|或|إلى|و)\s*")
+_ORDINAL = re.compile(r"(?:st|nd|rd|th|s|er|te|ten|ter|tes)(?![^\W\d_])")
+_LOOK_AHEAD = re.compile(r"\s+([^\W\d_']+)(?:\s+([^\W\d_']+))?(?:\s+([^\W\d_']+))?")
+_AFTER_PARTICLE = re.compile(r"\s*(?:[,.;:!،]|-|\Z)")
+_CHINESE_SEPARATOR = re.compile("|".join(sorted(CHINESE.function_words, key=lambda word: (-len(word), word))))
+_NOT_ONLY = frozenset({"only", "nur"})
+
+
+def read_facts(text: str, start: int, end: int, language: Language) -> Facts:
+    """Read the facts of `text[start:end]`; `text` went through `numbers.plain`."""
+    return _Reader(text, start, end, language).read()
+
+
+class _Reader:
+    """The state of the pass over one sentence."""
+
+    def __init__(self, text: str, start: int, end: int, language: Language) -> None:
+        self._language = language
+        self._code = language.code
+        self._start, self._end = start, end
+        self._facts: list[Fact] = []
+        self._units: list[tuple[int, Unit]] = []
+        self._cues: list[tuple[int, int]] = []
+        self._clause = 0
+        self._clause_starts = [start]
+        self._denied: set[int] = set()
+        self._denied_from: dict[int, int] = {}
+        self._first_word = True
+        self._text = text if language.negation_pattern is None else self._blank_negations(text, language)
+
+    def read(self) -> Facts:
+        """Read the tokens in order. One that is longer than what was understood of it is taken up where that ends."""
+        text = self._text
+        mark = _LIST_MARK.match(text, self._start, self._end)
+        position = self._start if mark is None else mark.end()
+        for match in _TOKEN.finditer(text, position, self._end):
+            start, end = match.span()
+            if start >= position:
+                if match.lastgroup == "run" and not text[start].isdecimal() and not run_of(match.group(), self._code):
+                    # Every second word; what it says is that the sentence has begun.
+                    self._first_word = False
+                    continue
+                position = self._token(match)
+            while position < end:
+                rest = _TOKEN.search(text, position, end)
+                position = end if rest is None else self._token(rest)
+        if self._language.negation_pattern is not None:
+            for cue, _ in self._cues:
+                self._denied ^= {bisect_right(self._clause_starts, cue) - 1}
+        return Facts(self._with_negation() if self._cues else self._facts, self._cues, self._units)
+
+    def _token(self, match: re.Match[str]) -> int:
+        kind = match.lastgroup
+        if kind == "run":
+            start, end = match.span()
+            return self._number(start, end) if self._text[start].isdecimal() else self._run(match.group(), start, end)
+        if kind == "clause":
+            self._next_clause(match.end())
+        elif kind == "han":
+            return self._han(match)
+        elif kind == "kana":
+            self._add(Kind.RUN, fold(match.group()), match.group(), match.start(), match.end())
+        return match.end()
+
+    def _next_clause(self, start: int) -> None:
+        """Begin a clause; a cue that stood alone in the last one (`Never, ...`) goes on to deny this one."""
+        last = self._clause
+        self._clause += 1
+        self._clause_starts.append(start)
+        if last in self._denied and not any(fact.clause == last for fact in self._facts):
+            self._denied.add(self._clause)
+
+    def _add(self, kind: Kind, key: str, form: str, start: int, end: int, quantity: Quantity | None = None) -> None:
+        self._facts.append(Fact(kind, key, form, start, end, self._clause, False, quantity))
+
+    def _run(self, surface: str, start: int, end: int) -> int:
+        known = run_of(surface, self._code)
+        if known and known[0][0].form in MONTH_OF:
+            date = date_at(self._text, start, self._end)
+            if date is not None:
+                return self._date(start, *date)
+        for piece, word in known:
+            self._word(piece, word, start + piece.start, start + piece.end)
+            if word.value is not None:
+                # A unit behind the number word belongs to it.
+                return max(end, self._facts[-1].end)
+        return end
+
+    def _date(self, start: int, readings: tuple[Date, ...], end: int) -> int:
+        surface = self._text[start:end]
+        self._facts.append(Fact(Kind.DATE, surface, surface, start, end, self._clause, dates=readings))
+        return end
+
+    def _number(self, start: int, end: int) -> int:
+        text = self._text
+        date = date_at(text, start, self._end)
+        if date is not None:
+            return self._date(start, *date)
+        time = _TIME.match(text, start, self._end)
+        if time is not None:
+            self._add(Kind.IDENTIFIER, time.group(), time.group(), start, time.end())
+            return time.end()
+        for piece, word in run_of(text[start:end], self._code):
+            self._word(piece, word, start + piece.start, start + piece.end)
+            return start + piece.end
+        quantity = quantity_at(text, start, self._end, self._language.decimal_comma if self._code else None)
+        self._quantity(start, quantity)
+        ordinal = _ORDINAL.match(text, quantity.end, self._end)
+        return quantity.end if ordinal is None else ordinal.end()
+
+    def _quantity(self, start: int, quantity: Quantity) -> None:
+        """Add a number. The first of `10 to 20 bar` takes its unit from the second."""
+        last = self._facts[-1] if self._facts else None
+        lacking = last is not None and last.quantity is not None and last.quantity.unit is None
+        if last is not None and last.quantity is not None and lacking and quantity.unit is not None:
+            if _RANGE.fullmatch(self._text, last.end, start) is not None:
+                self._facts[-1] = last._replace(quantity=last.quantity._replace(unit=quantity.unit))
+        surface = self._text[start : quantity.end]
+        self._add(Kind.NUMBER, surface, surface, start, quantity.end, quantity)
+
+    def _word(self, piece: Piece, word: Word, start: int, end: int) -> None:
+        initial, self._first_word = self._first_word, False
+        if initial and piece.form in SPACED_PARTICLES and _AFTER_PARTICLE.match(self._text, end, self._end):
+            self._first_word = True
+            self._next_clause(end)
+            return
+        if word.structural:
+            self._structure(piece.form, start, end)
+        if word.unit is not None and (not word.needs_brackets or self._text[start - 1 : start] in ("(", "[")):
+            self._units.append((start, word.unit))
+        if word.value is not None:
+            self._quantity(start, counted(word.value, self._text, start, end, self._end))
+        elif word.kind is not None:
+            # The capital of a sentence's first word shows nothing.
+            kind = Kind.WORD if initial and word.kind is Kind.NAME else word.kind
+            self._add(kind, word.key, piece.form, start, end)
+
+    def _structure(self, form: str, start: int, end: int) -> None:
+        """Note what the word does to its clause: begin a new one, deny it, or deny the rest of it."""
+        language = self._language
+        ahead = _LOOK_AHEAD.match(self._text, end, self._end)
+        following = () if ahead is None else tuple(fold(word) for word in ahead.groups() if word)
+        if form in language.contrasts or (form in language.coordinators and not language.finite.isdisjoint(following)):
+            self._next_clause(start)
+        if form in language.negations:
+            if following[:1] and following[0] in _NOT_ONLY:
+                return
+            self._cues.append((start, end))
+            self._denied ^= {self._clause}
+        elif form in language.local_negations:
+            self._cues.append((start, end))
+            self._denied_from[self._clause] = end
+
+    def _han(self, match: re.Match[str]) -> int:
+        start, end = match.span()
+        surface = match.group()
+        following = surface[1:2] or self._text[end : end + 1]
+        if surface[0] in HAN_DIGITS and following in HAN_COUNTERS:
+            self._quantity(start, counted(HAN_DIGITS[surface[0]], self._text, start, start + 1, self._end))
+            return self._facts[-1].end
+        for low, high in self._split_han(surface):
+            run = surface[low:high]
+            if run in self._language.function_words or run in self._language.light_words:
+                continue
+            known = self._concept(run, start + low, start + high)
+            if not known or len(run) > 2:
+                self._add(Kind.RUN, fold(run), run, start + low, start + high)
+        return end
+
+    def _concept(self, run: str, start: int, end: int) -> bool:
+        """Add the colour or direction that a Han word is, begins with or ends with."""
+        for kind, table in ((Kind.COLOUR, COLOUR_OF), (Kind.DIRECTION, DIRECTION_OF)):
+            for part in (run, run[:2], run[-2:]):
+                if part in table:
+                    self._add(kind, table[part], run, start, end)
+                    return True
+        return False
+
+    def _split_han(self, surface: str) -> list[tuple[int, int]]:
+        """Cut a Chinese run at its function words; Japanese has Kana between the words."""
+        if self._language is not CHINESE:
+            return [(0, len(surface))]
+        spans, low = [], 0
+        for word in _CHINESE_SEPARATOR.finditer(surface):
+            if word.start() > low:
+                spans.append((low, word.start()))
+            low = word.end()
+        if low < len(surface):
+            spans.append((low, len(surface)))
+        return spans
+
+    def _blank_negations(self, text: str, language: Language) -> str:
+        """Take the negations of an unspaced script out of the text, so that `不得` is no word of its own."""
+        if language.negation_pattern is None or language.negation_idioms is None:
+            return text
+        idioms = [match.span() for match in language.negation_idioms.finditer(text, self._start, self._end)]
+        blanked = text
+        for match in language.negation_pattern.finditer(text, self._start, self._end):
+            if not any(low <= match.start() < high for low, high in idioms):
+                self._cues.append(match.span())
+                blanked = blanked[: match.start()] + "\u3000" * len(match.group()) + blanked[match.end() :]
+        return blanked
+
+    def _with_negation(self) -> list[Fact]:
+        return [
+            fact._replace(negated=True)
+            if (fact.clause in self._denied) != (fact.start >= self._denied_from.get(fact.clause, self._end))
+            else fact
+            for fact in self._facts
+        ]

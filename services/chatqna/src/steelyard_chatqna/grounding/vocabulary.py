@@ -1,0 +1,73 @@
+"""What one word of one language is: a function word, a negation, a number, a colour, a unit, or content."""
+
+from decimal import Decimal
+from functools import lru_cache
+from typing import NamedTuple
+
+from .facts import Kind
+from .languages import LANGUAGES, UNKNOWN
+from .lexicon.concepts import COLOUR_OF, DIRECTION_OF
+from .lexicon.numerals import VALUE_OF
+from .lexicon.particles import SPACED_PARTICLES
+from .quantities import named_unit
+from .stems import stem
+from .surfaces import Piece, pieces
+from .units import AMBIGUOUS, Unit
+
+
+class Word(NamedTuple):
+    """`kind` and `key` of the fact that the word is, `kind` None when it is none (then it may have a `value`).
+
+    `structural` words begin or deny a clause. A `unit` that `needs_brackets` is one without a number only in `(m)`.
+    """
+
+    kind: Kind | None
+    key: str
+    value: Decimal | None = None
+    unit: Unit | None = None
+    needs_brackets: bool = False
+    structural: bool = False
+
+
+_NOTHING = Word(None, "")
+_STRUCTURE = Word(None, "", structural=True)
+
+
+@lru_cache(maxsize=65536)
+def run_of(surface: str, code: str) -> tuple[tuple[Piece, Word], ...]:
+    """Return the pieces of an unbroken run of letters and digits, each with what it is in the language `code`.
+
+    Words that say nothing are left out, except a yes or no.
+    """
+    known = ((piece, word_of(piece, code)) for piece in pieces(surface) if piece.form)
+    return tuple((piece, word) for piece, word in known if word is not _NOTHING or piece.form in SPACED_PARTICLES)
+
+
+def word_of(piece: Piece, code: str) -> Word:
+    """Return what `piece` is in the language with that code."""
+    language, form = LANGUAGES[code], piece.form
+    if piece.identifier:
+        _, separator, suffix = form.rpartition("_")
+        # A parameter such as `timeout_ms` names the unit of its value.
+        return Word(Kind.IDENTIFIER, piece.key, unit=named_unit(suffix) if separator else None)
+    structural = (
+        form in language.negations
+        or form in language.local_negations
+        or form in language.contrasts
+        or form in language.coordinators
+    )
+    if form in VALUE_OF:
+        return Word(None, "", value=VALUE_OF[form], structural=structural)
+    for kind, table in ((Kind.COLOUR, COLOUR_OF), (Kind.DIRECTION, DIRECTION_OF)):
+        if form in table:
+            return Word(kind, table[form], structural=structural)
+    if form in language.function_words:
+        return _STRUCTURE if structural else _NOTHING
+    unit = named_unit(piece.surface)
+    brackets = form in AMBIGUOUS
+    short = len(form) < (4 if language is UNKNOWN else 2) and not piece.capital
+    if form in language.light_words or short:
+        return Word(None, "", unit=unit, needs_brackets=brackets, structural=structural)
+    named = piece.capital and (language.has_names or language is UNKNOWN)
+    kind = Kind.NAME if named else Kind.WORD
+    return Word(kind, stem(form, code), unit=unit, needs_brackets=brackets, structural=structural)
