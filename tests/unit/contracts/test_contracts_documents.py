@@ -186,7 +186,7 @@ def test_a_reply_survives_a_newer_writer_and_a_request_does_not() -> None:
     ],
 )
 def test_a_metadata_entry_is_strict(field: str, value: Any) -> None:
-    assert fault_types(CandidateMetadata, entry("a", **{field: value}))
+    assert fault_types(CandidateMetadata, {**entry("a"), field: value})
 
 
 @pytest.mark.parametrize(
