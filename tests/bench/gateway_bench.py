@@ -92,8 +92,14 @@ def main() -> None:
             wait_ready(gateway)
             for name, fields in {
                 "inspect, slice": {"path": "/v1/inspect", "body": {"messages": "q", "reranking_strategy": "slice"}},
-                "inspect, adaptive": {"path": "/v1/inspect", "body": {"messages": "q", "reranking_strategy": "adaptive"}},
-                "chat, one piece": {"path": "/v1/chat/completions", "body": {**QUESTION, "reranking_strategy": "slice"}},
+                "inspect, adaptive": {
+                    "path": "/v1/inspect",
+                    "body": {"messages": "q", "reranking_strategy": "adaptive"},
+                },
+                "chat, one piece": {
+                    "path": "/v1/chat/completions",
+                    "body": {**QUESTION, "reranking_strategy": "slice"},
+                },
                 "chat, streamed": {
                     "path": "/v1/chat/completions",
                     "body": {**QUESTION, "reranking_strategy": "slice", "stream": True},

@@ -1,4 +1,4 @@
-"""Stub neighbours of the gateway for its benchmark: fixed replies, as quick as HTTP allows, in a process of their own."""
+"""Stub neighbours of the gateway for its benchmark: fixed replies, as quick as HTTP allows, in their own process."""
 
 import asyncio
 import base64

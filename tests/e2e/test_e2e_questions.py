@@ -39,8 +39,10 @@ def test_the_evidence_of_most_questions_reaches_the_model(product: Product) -> N
         totals = ledger["totals"]
         assert totals["retrieved"] == totals["sent"] + sum(totals["dropped"].values()) == len(ledger["entries"])
         outcomes[question["id"]] = reached(question, ledger)
-    print(f"evidence reached the model for {sum(outcomes.values())} of {len(outcomes)} questions; missed:",
-          [name for name, hit in outcomes.items() if not hit])
+    print(
+        f"evidence reached the model for {sum(outcomes.values())} of {len(outcomes)} questions; missed:",
+        [name for name, hit in outcomes.items() if not hit],
+    )
     assert sum(outcomes.values()) >= 0.7 * len(outcomes)
 
 
