@@ -161,7 +161,7 @@ async def measure(path: Path, chunks: int, dimension: int, runs: int) -> dict[st
             for number, (document, parts, matrix) in enumerate(publications(rng, CHUNKS_PER_DOCUMENT * 10, dimension)):
                 await writer.delete(document.document_id)
                 await writer.publish(document, parts, matrix, model)
-                refreshed += await timed_ms(lambda _, at=number: reader.search_vector(queries[at], K, ALL), 1)
+                refreshed += await timed_ms(lambda _, at=number: reader.search_vector(queries[at % runs], K, ALL), 1)
     return {
         "chunks": len(units),
         "dimension": dimension,

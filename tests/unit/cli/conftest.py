@@ -11,6 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.cli.doubles import Double
+
+from steelyard_cli.settings_catalogue import READERS
+from steelyard_runtime.settings.base import documented_fields
 
 SERVICES = {
     "llm": ("steelyard_models.llm_server", "LLM_PORT"),
@@ -50,11 +54,12 @@ class Stack:
         return self.folder / "state"
 
     def environ(self) -> dict[str, str]:
-        ours = ("STEELYARD_", "FAKE_", "LLM_")
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("STEELYARD_", "LLM_"))}
         return {
             **inherited,
-            "PYTHONPATH": str(self.folder / "modules"),
+            "PYTHONPATH": os.pathsep.join(
+                [str(self.folder / "modules"), *filter(None, [os.environ.get("PYTHONPATH")])]
+            ),
             "FAKE_FOLDER": str(self.folder),
             **{SERVICES[name][1]: str(port) for name, port in self.ports.items()},
             **{f"FAKE_{name.upper()}": behaviour for name, behaviour in self.behave.items()},
@@ -95,7 +100,8 @@ def stack(tmp_path: Path) -> Iterator[Stack]:
         *packages, last = module.split(".")
         folder = modules.joinpath(*(packages or [last]))
         folder.mkdir(parents=True)
-        (folder / "__init__.py").touch()
+        # Only the entry point is a fake: the rest of the package, its settings above all, is the real one's.
+        (folder / "__init__.py").write_text("import pkgutil\n__path__ = pkgutil.extend_path(__path__, __name__)\n")
         (folder / (f"{last}.py" if packages else "__main__.py")).write_text(
             f"import fake_service\nfake_service.serve({name!r}, {variable!r})\n"
         )
@@ -103,3 +109,25 @@ def stack(tmp_path: Path) -> Iterator[Stack]:
     yield made
     if (made.state_dir / "run" / "state.json").exists():
         made.run("down", "--timeout", "5")
+
+
+@pytest.fixture
+def double() -> Iterator[Double]:
+    made = Double()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def clean_environ(tmp_path: Path) -> Iterator[None]:
+    """An environment without settings, in an empty folder, that a command may change."""
+    known = {name for settings in READERS.values() for name in documented_fields(settings)}
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith("STEELYARD_") or name in known:
+                patch.delenv(name)
+        patch.chdir(tmp_path)
+        before = dict(os.environ)
+        yield
+        os.environ.clear()
+        os.environ.update(before)

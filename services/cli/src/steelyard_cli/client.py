@@ -189,4 +189,4 @@ def _innermost(error: BaseException) -> str:
         reason = inner
     if isinstance(reason, OSError) and reason.strerror:
         return reason.strerror
-    return str(reason).rpartition(": ")[2]
+    return str(reason).rpartition("] ")[2].rpartition(": ")[2]

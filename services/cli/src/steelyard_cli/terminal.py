@@ -11,7 +11,7 @@ from rich.text import Text
 
 from .render.text import printable
 
-PLAIN_WIDTH = 200
+PLAIN_WIDTH = 1000
 """Columns of plain output, which nothing wraps: a file or a pipe has no width."""
 
 

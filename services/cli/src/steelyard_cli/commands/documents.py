@@ -96,6 +96,7 @@ def list_documents(
             after = page.next_after
             if after is None:
                 break
+    listed.sort(key=lambda document: (document.name, document.scope))
     if as_json:
         terminal.result({"documents": [document.model_dump(mode="json") for document in listed]})
         return

@@ -63,10 +63,10 @@ class IngestView:
             rate=f"{self._chunks / elapsed:.1f} chunks/s" if elapsed > 0 else "",
         )
         if report.error is not None:
-            said = f"rejected {one_line(report.name)}: {report.error.code}: {one_line(report.error.detail)}"
+            said = f"rejected {one_line(str(report.path))}: {report.error.code}: {one_line(report.error.detail)}"
             self._progress.console.print(Text(said, style="red"))
         elif not self._console.is_terminal:
-            self._console.print(Text(f"{report.status} {one_line(report.name)} ({self._done}/{self._files})"))
+            self._console.print(Text(f"{report.status} {one_line(str(report.path))} ({self._done}/{self._files})"))
 
 
 def ingest_table(reports: list[FileReport], console: Console) -> RenderableType:
@@ -80,7 +80,7 @@ def ingest_table(reports: list[FileReport], console: Console) -> RenderableType:
         last = one_line(fault.code + ": " + fault.detail) if fault is not None else report.document_id or ""
         notes = "".join(f"; {one_line(note)}" for note in report.notes)
         made.add_row(
-            one_line(report.name),
+            one_line(str(report.path)),
             Text(str(report.status), style=_STYLES[report.status]),
             str(report.chunks),
             str(report.tokens),

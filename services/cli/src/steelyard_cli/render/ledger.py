@@ -1,5 +1,7 @@
 """The evidence ledger as people read it: the funnel, one row per candidate, the budget."""
 
+from dataclasses import dataclass
+
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -12,10 +14,31 @@ from .bars import bar
 from .tables import table
 from .text import one_line
 
-_SOURCE_CHARACTERS = 44
 _BAR_CELLS = 10
-_ALL_TERMS_WIDTH = 136
-"""Columns from which every term of the value fits; on narrower terminals only the value itself is shown."""
+_UNBOUNDED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Detail:
+    """How much of each candidate is shown: scores of every kind or only the deciding one, pairs that were not cut,
+    the terms of the value, its bar, and how much of the source's name.
+    """
+
+    all_kinds: bool = True
+    uncut_pairs: bool = True
+    terms: bool = True
+    bar: bool = True
+    source_characters: int = 44
+
+
+_DETAILS = (
+    _Detail(),
+    _Detail(all_kinds=False, source_characters=36),
+    _Detail(all_kinds=False, uncut_pairs=False, source_characters=28),
+    _Detail(all_kinds=False, uncut_pairs=False, bar=False, source_characters=24),
+    _Detail(all_kinds=False, uncut_pairs=False, bar=False, terms=False, source_characters=17),
+)
+"""From the widest to the narrowest; the first that fits is shown."""
 
 _TERMS = ("tokens", "relevance", "novelty\nweight", "token\ncost", "confusion\ncost")
 _OUTCOME_STYLES = {Outcome.OK: "green", Outcome.EMPTY: "yellow", Outcome.DEGRADED: "yellow"}
@@ -53,44 +76,52 @@ def budget_line(budget: Budget) -> Text:
 
 
 def entries_table(ledger: Ledger, console: Console) -> Table:
-    """One row per candidate: those that were sent in rank order, then the others in retrieval order."""
+    """One row per candidate, with as many columns as the console is wide enough for.
+
+    Those that were sent come first, in rank order, then the others in retrieval order.
+    """
+    made = [_table(ledger, console, detail) for detail in _DETAILS]
+    # Measured without the console's own width, to which a measure would be cut.
+    unbounded = console.options.update(width=_UNBOUNDED)
+    return next((it for it in made if console.measure(it, options=unbounded).maximum <= console.width), made[-1])
+
+
+def _table(ledger: Ledger, console: Console, detail: _Detail) -> Table:
     evidence = {one.chunk_id: one for one in ledger.evidence}
     entries = sorted(ledger.entries, key=lambda entry: (entry.rank is None, entry.rank or 0, entry.retrieval_rank))
     kinds = [kind for kind in ScoreKind if any(kind in entry.scores for entry in entries)]
-    has_values = any(entry.value is not None for entry in entries)
-    has_pairs = any(entry.pair is not None for entry in entries)
-    all_terms = has_values and console.width >= _ALL_TERMS_WIDTH
+    if not detail.all_kinds:
+        kinds = [kind for kind in kinds if kind is ledger.score_kind]
+    values = [entry.value.value for entry in entries if entry.value is not None]
+    # A cut is shown however narrow the terminal is.
+    with_read = any(entry.pair is not None and (detail.uncut_pairs or entry.pair.truncated) for entry in entries)
+    with_bar = bool(values) and detail.bar and console.is_terminal
     made = table(console)
-    made.add_column("rank", justify="right")
-    made.add_column("found", justify="right")
-    made.add_column("source / section", no_wrap=True, overflow="ellipsis", min_width=16)
-    for kind in kinds:
-        made.add_column(kind, justify="right")
-    if has_pairs:
-        made.add_column("read", justify="right", no_wrap=True)
-    with_bar = all_terms and console.is_terminal
-    if has_values:
-        for heading in value_headings(all_terms=all_terms):
-            made.add_column(heading, justify="right")
-        if with_bar:
-            made.add_column("", no_wrap=True, min_width=_BAR_CELLS)
+    made.add_column("found", justify="right", no_wrap=True)
+    made.add_column("source / section", no_wrap=True)
+    headings = [*kinds, *(["read"] if with_read else []), *(value_headings(detail.terms) if values else ())]
+    for heading in headings:
+        made.add_column(heading, justify="right", no_wrap=True)
+    if with_bar:
+        made.add_column("", no_wrap=True)
+    made.add_column("rank", justify="right", no_wrap=True)
     made.add_column("fate", no_wrap=True)
-    scale = _scale(entries)
     for entry in entries:
         sent = entry.fate is Fate.SENT
+        style = "green" if sent else "red"
         row: list[RenderableType] = [
-            str(entry.rank) if entry.rank is not None else "",
             str(entry.retrieval_rank),
-            one_line(_place(entry, evidence), _SOURCE_CHARACTERS),
+            one_line(_place(entry, evidence), detail.source_characters),
             *(_number(entry.scores.get(kind)) for kind in kinds),
         ]
-        if has_pairs:
+        if with_read:
             row.append(_read(entry))
-        if has_values:
-            row += value_cells(entry, all_terms=all_terms)
+        if values:
+            row += value_cells(entry, detail.terms)
         if with_bar:
-            row.append(_bar(entry, scale))
-        row.append(Text(str(entry.reason), style="green" if sent else "red"))
+            drawn = "" if entry.value is None else bar(entry.value.value, min(values), max(values), _BAR_CELLS)
+            row.append(Text(drawn, style=style))
+        row += ["" if entry.rank is None else str(entry.rank), Text(str(entry.reason), style=style)]
         made.add_row(*row, style="" if sent else "dim")
     return made
 
@@ -108,30 +139,19 @@ def _headline(ledger: Ledger) -> Text:
     return line
 
 
-def value_headings(*, all_terms: bool = True) -> tuple[str, ...]:
+def value_headings(all_terms: bool = True) -> tuple[str, ...]:
     """The headings over `value_cells`."""
     return (*_TERMS, "value") if all_terms else ("value",)
 
 
-def value_cells(entry: LedgerEntry, *, all_terms: bool = True) -> list[RenderableType]:
+def value_cells(entry: LedgerEntry, all_terms: bool = True) -> list[RenderableType]:
     """The terms of a candidate's value and the value itself; blank for a candidate that was never weighed."""
     value = entry.value
     if value is None:
-        return [""] * len(value_headings(all_terms=all_terms))
+        return [""] * len(value_headings(all_terms))
     terms = (value.relevance, value.novelty_weight, value.token_cost, value.confusion_cost)
     cells: list[RenderableType] = [str(value.token_count), *map(_number, terms)] if all_terms else []
     return [*cells, Text(_number(value.value), style="bold")]
-
-
-def _bar(entry: LedgerEntry, scale: tuple[float, float]) -> Text:
-    if entry.value is None:
-        return Text("")
-    return Text(bar(entry.value.value, *scale, _BAR_CELLS), style="green" if entry.fate is Fate.SENT else "red")
-
-
-def _scale(entries: list[LedgerEntry]) -> tuple[float, float]:
-    values = [entry.value.value for entry in entries if entry.value is not None]
-    return (min(values), max(values)) if values else (0.0, 0.0)
 
 
 def _place(entry: LedgerEntry, evidence: dict[str, Evidence]) -> str:

@@ -8,7 +8,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ..report import StackReport
-from .stack import stack_table
+from .stack import brief, stack_table
 from .text import one_line
 
 
@@ -37,7 +37,7 @@ class StackView:
             self._live.update(stack_table(report, self._console), refresh=True)
             return
         for service in report.services:
-            line = "ready" if service.ready else one_line("; ".join(service.causes), 200)
+            line = "ready" if service.ready else one_line(brief(service), 200)
             if self._said.get(service.name) != line:
                 self._said[service.name] = line
                 self._console.print(Text(f"{service.name}: {line}"))

@@ -20,9 +20,16 @@ def settings_table(settings: list[SettingReport], console: Console) -> Renderabl
         is_set = setting.origin != "default"
         made.add_row(
             Text(setting.name, style="bold" if is_set else ""),
-            "(off)" if setting.value is None else one_line(str(setting.value)),
+            _written(setting.value),
             Text(setting.origin, style="green" if is_set else "dim"),
             ", ".join(setting.read_by),
             one_line(setting.description),
         )
     return made
+
+
+def _written(value: object) -> str:
+    """The value as it would be written in the environment."""
+    if value is None or value == "":
+        return "(off)"
+    return str(value).lower() if isinstance(value, bool) else one_line(str(value))

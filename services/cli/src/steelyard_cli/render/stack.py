@@ -23,9 +23,14 @@ def stack_table(report: StackReport, console: Console) -> RenderableType:
             "-" if service.pid is None else str(service.pid),
             str(service.restarts),
             service.url,
-            one_line("; ".join(service.causes[:1]), _CAUSE_CHARACTERS),
+            one_line(brief(service), _CAUSE_CHARACTERS),
         )
     return made
+
+
+def brief(service: ServiceReport) -> str:
+    """The first cause, and the last, which of a process's last lines is the one that says most."""
+    return ": ".join(service.causes if len(service.causes) < 2 else (service.causes[0], service.causes[-1]))
 
 
 def causes(services: list[ServiceReport]) -> str:

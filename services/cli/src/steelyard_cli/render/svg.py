@@ -9,7 +9,7 @@ from rich.terminal_theme import TerminalTheme
 
 from ..errors import ConfigurationError
 
-WIDTH = 144
+WIDTH = 146
 """Columns of the picture: enough for every term of the ledger."""
 
 _THEME = TerminalTheme(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import posixpath
 import zipfile
+import zlib
 from collections import Counter
 
 from lxml import etree
@@ -24,6 +25,16 @@ from steelyard_dataprep.parsing.word_body import BodyReader
 from steelyard_dataprep.parsing.word_styles import Styles
 
 _MAX_MEMBERS = 10_000
+# RuntimeError: a member that is encrypted by ZIP's own means.
+_BREAKAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    etree.XMLSyntaxError,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+)
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
 _UNREAD_PARTS = {"header": "page headers", "footer": "page footers", "comments": "comment parts"}
 # Network and entity expansion are off, so that neither XXE nor an entity bomb has a way in.
@@ -44,8 +55,7 @@ def parse_docx(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
             package = _Package(name, archive)
             title = _core_title(package)
             ignored = _read(name, package, assembler)
-    except (zipfile.BadZipFile, etree.XMLSyntaxError, EOFError, OSError, NotImplementedError, RuntimeError) as error:
-        # RuntimeError: a member that is encrypted by ZIP's own means.
+    except _BREAKAGE as error:
         cause = f"{type(error).__name__}: {error}"
         raise CorruptDocumentError(name, f"is not a readable Word document ({cause})") from error
     text, sections = assembler.finish()

@@ -1,0 +1,251 @@
+"""`ingest` and `documents` against a dataprep's double."""
+
+import json
+
+import pytest
+from tests.unit.cli.doubles import problem
+from typer.testing import CliRunner
+
+from steelyard_cli.client import Service
+from steelyard_cli.discovery import Found
+from steelyard_cli.errors import RequestRefusedError
+from steelyard_cli.ingestion import ingest as send
+from steelyard_cli.main import app
+
+_INGEST = "POST /v1/dataprep/ingest"
+
+pytestmark = pytest.mark.usefixtures("clean_environ")
+
+
+def job(name, *, state="done", code=None, detail="", chunks=3, **changes):
+    result = {
+        "name": name, "status": "rejected" if code else "published", "document_id": None if code else f"id-{name}",
+        "revision": None if code else "rev", "chunks": 0 if code else chunks, "tokens": 0 if code else 400,
+        "notes": [], "error": {"code": code, "detail": detail} if code else None, **changes,
+    }  # fmt: skip
+    files = [] if state == "running" else [result]
+    return json.dumps({"job_id": "j1", "state": state, "total": 1, "files": files}).encode()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "docs"
+    made.mkdir()
+    for name in ("a.md", "broken.pdf", "größe.txt"):
+        (made / name).write_text(f"content of {name}")
+    (made / ".hidden").write_text("x")
+    return made
+
+
+@pytest.fixture
+def dataprep(double):
+    def answer(call):
+        name, _ = call.file()
+        if name == "broken.pdf":
+            # A report about one refused file has the status of the refusal.
+            return 422, {}, job(name, code="corrupt_document", detail="no trailer")
+        return 200, {}, job(name)
+
+    double.routes[_INGEST] = answer
+    return double
+
+
+def ingest(double, *arguments):
+    return CliRunner().invoke(app, ["ingest", *map(str, arguments), "--url", double.url])
+
+
+def test_a_refused_file_takes_no_other_with_it(dataprep, folder):
+    result = ingest(dataprep, folder)
+    assert result.exit_code == 1
+    rows = [line.split(maxsplit=4) for line in result.stdout.splitlines()[1:]]
+    assert [row[:4] for row in rows] == [
+        [str(folder / "a.md"), "published", "3", "400"],
+        [str(folder / "broken.pdf"), "rejected", "0", "0"],
+        [str(folder / "größe.txt"), "published", "3", "400"],
+    ]
+    assert rows[1][4].rstrip() == "corrupt_document: no trailer"
+    assert f"skipped {folder / '.hidden'}: is hidden" in result.stderr
+    assert f"rejected {folder / 'broken.pdf'}: corrupt_document: no trailer" in result.stderr
+    assert "3 files: 2 published, 0 replaced, 0 unchanged, 1 rejected; 6 chunks, 800 tokens" in result.stderr
+
+
+def test_files_arrive_whole_under_their_names(dataprep, folder):
+    ingest(dataprep, folder)
+    assert [call.file() for call in dataprep.calls] == [
+        (name, f"content of {name}".encode()) for name in ("a.md", "broken.pdf", "größe.txt")
+    ]
+
+
+def test_all_taken_in_is_exit_0_and_json_says_all(dataprep, folder):
+    result = ingest(dataprep, folder / "a.md", "--json")
+    assert result.exit_code == 0
+    report = json.loads(result.stdout)
+    assert report["totals"] == {
+        "files": 1, "published": 1, "replaced": 0, "unchanged": 0, "rejected": 0, "chunks": 3, "tokens": 400,
+        "not_sent": 0,
+    }  # fmt: skip
+    assert report["files"][0]["path"] == str(folder / "a.md")
+    assert report["files"][0]["document_id"] == "id-a.md"
+    assert report["skipped"] == []
+
+
+def test_the_scope_is_sent(dataprep, folder):
+    assert ingest(dataprep, folder / "a.md", "--scope", "internal").exit_code == 0
+    assert b'name="scope"\r\n\r\ninternal\r\n' in dataprep.calls[0].body
+
+
+def test_a_job_that_runs_is_asked_until_it_is_done(double, folder):
+    replies = iter([job("a.md", state="running"), job("a.md", state="running"), job("a.md")])
+    double.routes[_INGEST] = (202, {}, job("a.md", state="running"))
+    double.routes["GET /v1/dataprep/jobs/j1"] = lambda _: (200, {}, next(replies))
+    result = ingest(double, folder / "a.md", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["totals"]["published"] == 1
+    assert b'name="wait"\r\n\r\nfalse\r\n' in double.calls[0].body
+
+
+def test_overload_is_waited_out_as_long_as_the_service_says(double, folder):
+    replies = iter([(503, {"Retry-After": "7"}, problem("overloaded", "full", "dataprep")), (200, {}, job("a.md"))])
+    double.routes[_INGEST] = lambda _: next(replies)
+    waited = []
+    with Service("dataprep", double.url, timeout_s=10) as dataprep:
+        (report,) = send(dataprep, [Found(folder / "a.md", "a.md")], None, pause=waited.append)
+    assert report.status == "published"
+    assert waited == [7.0]
+
+
+def test_overload_that_does_not_end_is_given_up(double, folder):
+    double.routes[_INGEST] = (503, {}, problem("overloaded", "full", "dataprep"))
+    waited = []
+    with (
+        Service("dataprep", double.url, timeout_s=10) as dataprep,
+        pytest.raises(RequestRefusedError, match="overloaded"),
+    ):
+        list(send(dataprep, [Found(folder / "a.md", "a.md")], None, pause=waited.append))
+    assert len(waited) == len(double.calls)
+    assert 1 < len(waited) < 20
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        (503, {}, problem("store_unavailable", "locked", "store")),
+        (503, {}, job("a.md", code="store_unavailable", detail="locked")),
+    ],
+)
+def test_what_befalls_every_file_ends_the_ingestion_and_tells_what_was_done(double, folder, reply):
+    replies = iter([(200, {}, job("a.md")), reply])
+    double.routes[_INGEST] = lambda _: next(replies)
+    result = ingest(double, folder, "--json")
+    assert result.exit_code == 3
+    report = json.loads(result.stdout)
+    assert report["totals"]["published"] == 1
+    assert report["totals"]["not_sent"] == 2
+    assert json.loads(result.stderr.splitlines()[-1])["error"]["code"] == "store_unavailable"
+    assert len(double.calls) == 2
+
+
+@pytest.mark.parametrize("code", ["unsupported_type", "internal", "a_code_of_a_newer_service"])
+def test_a_problem_about_one_file_is_that_files_result(double, folder, code):
+    replies = iter([(415, {}, problem(code, "why", "dataprep")), (200, {}, job("a.md")), (200, {}, job("a.md"))])
+    double.routes[_INGEST] = lambda _: next(replies)
+    result = ingest(double, folder, "--json")
+    assert result.exit_code == 1
+    first, *others = json.loads(result.stdout)["files"]
+    assert first["error"] == {"code": code, "detail": "why"}
+    assert [other["status"] for other in others] == ["published", "published"]
+
+
+def test_two_files_of_one_name_are_not_both_sent(dataprep, folder):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "a.md").write_text("another text")
+    result = ingest(dataprep, folder, "--json")
+    assert result.exit_code == 1
+    reports = {report["path"]: report for report in json.loads(result.stdout)["files"]}
+    assert reports[str(folder / "a.md")]["status"] == "published"
+    second = reports[str(folder / "sub" / "a.md")]
+    assert second["error"]["code"] == "name_taken"
+    assert str(folder / "a.md") in second["error"]["detail"]
+    assert [call.file()[0] for call in dataprep.calls].count("a.md") == 1
+
+
+def test_a_file_that_can_not_be_read_is_reported(dataprep, folder, monkeypatch):
+    (folder / "a.md").unlink()
+    (folder / "a.md").symlink_to("loop.md")
+    (folder / "loop.md").symlink_to("a.md")
+    with Service("dataprep", dataprep.url, timeout_s=10) as service:
+        first, second = send(service, [Found(folder / "a.md", "a.md"), Found(folder / "größe.txt", "größe.txt")], None)
+    assert first.error.code == "unreadable"
+    assert "Too many levels of symbolic links" in first.error.detail
+    assert second.status == "published"
+
+
+def test_a_file_that_the_service_refuses_unread_is_reported(double, folder):
+    def hang_up(call):
+        raise ConnectionResetError
+
+    double.routes[_INGEST] = hang_up
+    double.routes["GET /live"] = (200, {}, b"{}")
+    result = ingest(double, folder / "a.md", "--json")
+    assert result.exit_code == 1
+    (report,) = json.loads(result.stdout)["files"]
+    assert report["error"]["code"] == "body_too_large"
+    assert "closed the connection while a.md was being sent" in report["error"]["detail"]
+
+
+def test_a_service_that_is_not_there_is_exit_3_and_nothing_is_lost(double, folder):
+    double.stop()
+    result = ingest(double, folder)
+    assert result.exit_code == 3
+    assert "3 of 3 files were not sent" in result.stderr
+    assert f"dataprep is unreachable at {double.url}: Connection refused" in result.stderr
+    double.stop = lambda: None
+
+
+def test_nothing_to_ingest_is_said(double, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    result = ingest(double, empty)
+    assert result.exit_code == 1
+    assert "no file to ingest" in result.stderr
+    absent = ingest(double, tmp_path / "absent")
+    assert absent.exit_code == 2
+
+
+def document(name, number):
+    return {
+        "document_id": f"id-{number}", "revision": "r", "name": name, "title": "T", "scope": "public",
+        "media_type": "text/markdown", "size_bytes": 1234, "chunks": 2, "created_at": "2026-01-02T03:04:05+00:00",
+    }  # fmt: skip
+
+
+def test_every_page_of_documents_is_listed_by_name(double):
+    pages = {None: {"documents": [document("b.md", 1)], "next_after": "id-1"},
+             "id-1": {"documents": [document("a.md", 2)], "next_after": None}}  # fmt: skip
+    double.routes["POST /v1/dataprep/get"] = lambda call: (
+        200, {}, json.dumps(pages[call.json().get("after")]).encode()
+    )  # fmt: skip
+    result = CliRunner().invoke(app, ["documents", "list", "--url", double.url, "--json"])
+    assert result.exit_code == 0
+    assert [found["name"] for found in json.loads(result.stdout)["documents"]] == ["a.md", "b.md"]
+    shown = CliRunner().invoke(app, ["documents", "list", "--url", double.url, "--scope", "x"])
+    assert shown.stdout.splitlines()[1].split()[:5] == ["a.md", "T", "public", "text/markdown", "1.2"]
+    assert "2 documents, 4 chunks" in shown.stderr
+    assert double.calls[-1].json()["scopes"] == ["x"]
+
+
+def test_documents_are_deleted_one_by_one(double):
+    def delete(call):
+        name = call.json()["file_path"]
+        if name == "absent":
+            return 404, {}, problem("not_found", "no document has this id or name", "dataprep")
+        return 200, {}, json.dumps({"deleted": [f"id-{name}"]}).encode()
+
+    double.routes["POST /v1/dataprep/delete"] = delete
+    result = CliRunner().invoke(app, ["documents", "delete", "absent", "a.md", "--url", double.url, "--json"])
+    assert result.exit_code == 1
+    said = json.loads(result.stdout)
+    assert said["deleted"] == ["id-a.md"]
+    assert said["faults"][0]["document"] == "absent"
+    assert said["faults"][0]["code"] == "not_found"
+    assert CliRunner().invoke(app, ["documents", "delete", "a.md", "--url", double.url]).stdout == "deleted id-a.md\n"

@@ -1,0 +1,91 @@
+"""The command as a whole: help, version, exit codes, delegation."""
+
+import json
+import re
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from steelyard_cli import errors
+from steelyard_cli.exits import EXIT_TABLE, ExitCode
+from steelyard_cli.main import app
+
+
+def commands(group=None, path=()):
+    group = get_command(app) if group is None else group
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def test_every_command_speaks_json_and_is_explained():
+    names = set()
+    for path, command in commands():
+        names.add(" ".join(path))
+        assert command.help, path
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert "--json" in options, path
+        for parameter in command.params:
+            assert getattr(parameter, "help", None), (path, parameter.name)
+    assert names == {
+        "up", "down", "status", "ingest", "documents list", "documents delete", "ask", "inspect", "select",
+        "config explain", "config check", "doctor", "models fetch", "models list", "models verify",
+    }  # fmt: skip
+
+
+def test_the_help_has_the_table_of_exit_codes():
+    said = re.sub(r"\s+", " ", CliRunner().invoke(app, ["--help"]).stdout)
+    for code, meaning in EXIT_TABLE.items():
+        assert f"exit {code.value}: {meaning}" in said
+    assert set(EXIT_TABLE) == set(ExitCode)
+
+
+def test_every_error_is_in_the_tree_and_has_an_exit_code():
+    tree = errors.__doc__
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.CliError)]
+    for kind in kinds:
+        assert re.search(rf"\b{kind.__name__}\b.*exit {int(kind.exit_code)}", tree), kind
+
+
+def test_the_version_is_printed():
+    assert re.fullmatch(r"steelyard \d+\.\d+\.\d+\n", CliRunner().invoke(app, ["--version"]).stdout)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["fly"], ["ask"], ["ask", "x", "--k", "0"], ["ask", "x", "--strategy", "best"], ["up", "--tiemout"]]
+)
+def test_wrong_usage_is_exit_2(arguments):
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr
+
+
+def test_ctrl_c_is_exit_130(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("steelyard_cli.commands.select._read", interrupted)
+    assert CliRunner().invoke(app, ["select", "-"]).exit_code == 130
+
+
+def test_models_are_those_of_the_catalogue(tmp_path):
+    result = CliRunner().invoke(app, ["models", "list", "--json", "--cache-dir", str(tmp_path)])
+    assert result.exit_code == 0
+    listed = {model["name"]: model["state"] for model in json.loads(result.stdout)}
+    assert listed["all-minilm-l6-v2"] == "absent"
+
+
+def test_models_exit_as_their_own_command_does(tmp_path):
+    result = CliRunner().invoke(
+        app, ["models", "fetch", "all-minilm-l6-v2", "--offline", "--cache-dir", str(tmp_path), "--json"]
+    )
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "all-minilm-l6-v2" in json.loads(result.stderr)["message"]
+    verified = CliRunner().invoke(app, ["models", "verify", "--cache-dir", str(tmp_path)])
+    assert (verified.exit_code, verified.stdout) == (0, "nothing is cached\n")
+    assert CliRunner().invoke(app, ["models", "fetch", "--source", "nowhere"]).exit_code == 2

@@ -1,0 +1,121 @@
+"""What people see on a terminal, and the parts of it."""
+
+import io
+
+import pytest
+from rich.console import Console
+from tests.unit.cli import samples
+
+from steelyard_cli.ingestion import FileReport
+from steelyard_cli.render.bars import bar
+from steelyard_cli.render.ingestion import IngestView
+from steelyard_cli.render.ledger import ledger_view
+from steelyard_cli.render.live import StackView
+from steelyard_cli.render.text import one_line, printable
+from steelyard_cli.report import ServiceReport, StackReport
+from steelyard_cli.terminal import console
+from steelyard_contracts.answers import Ledger
+
+
+def terminal(width):
+    return Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None, highlight=False)
+
+
+@pytest.mark.parametrize(
+    ("width", "shown", "hidden"),
+    [
+        (170, {"cosine", "rerank", "read", "relevance", "confusion", "█"}, set()),
+        (146, {"rerank", "relevance", "confusion", "█", "read"}, {"cosine"}),
+        (100, {"rerank", "value"}, {"cosine", "relevance", "█"}),
+        (80, {"rerank", "value"}, {"cosine", "relevance", "█"}),
+    ],
+)
+def test_a_ledger_shows_what_the_terminal_is_wide_enough_for(width, shown, hidden):
+    one = terminal(width)
+    one.print(ledger_view(Ledger.model_validate(samples.ledger()), one))
+    text = one.file.getvalue()
+    assert {word for word in shown | hidden if word in text} == shown
+    # Whole, however narrow: the value, every fate, and that a pair was cut.
+    for whole in ("0.700", "-1.400", "128/130", "value_below_threshold", "duplicate"):
+        assert whole in text
+    assert all(len(line) <= width for line in text.splitlines())
+
+
+@pytest.mark.parametrize("kinds", [{}, {"cosine": 0.5}, {"bm25": 7.25, "rrf": 0.01}])
+def test_only_kinds_that_occur_have_a_column(kinds):
+    entries = [{**samples.entry("c1", 1, "selected", 1, None), "scores": kinds, "pair": None}]
+    ledger = Ledger.model_validate(
+        samples.ledger(entries=entries, totals={"retrieved": 1, "sent": 1, "dropped": {}}, strategy="slice")
+    )
+    one = terminal(150)
+    one.print(ledger_view(ledger, one))
+    shown = one.file.getvalue()
+    for kind in ("cosine", "bm25", "rrf", "rerank"):
+        assert (f" {kind} " in shown) == (kind in kinds)
+    assert "value" not in shown
+    assert "read" not in shown
+
+
+@pytest.mark.parametrize(
+    ("value", "drawn"),
+    [(0.0, "▏   "), (1.0, "████"), (0.5, "██  "), (0.25 + 1 / 32, "█▏  "), (9.0, "████"), (-9.0, "▏   ")],
+)
+def test_a_bar_has_eighths(value, drawn):
+    assert bar(value, 0.0, 1.0, 4) == drawn
+
+
+def test_a_bar_on_a_scale_without_length_is_full():
+    assert bar(0.3, 0.3, 0.3, 4) == "████"
+
+
+@pytest.mark.parametrize("unsafe", ["\x1b[31m", "\x07", "\x9b", "\r", "\x00", "\u202e", "\u2066", "\ud800"])
+def test_what_could_act_on_a_terminal_is_replaced(unsafe):
+    assert printable(f"a{unsafe[0]}b") == "a\ufffdb"
+
+
+def test_ordinary_text_is_kept_in_every_script():
+    text = "Größe\tمضخة 保守点検 👩‍🔧\nzweite Zeile"
+    assert printable(text) == text
+
+
+def test_one_line_folds_and_cuts():
+    assert one_line(" a\n\n b\tc ") == "a b c"
+    assert one_line("abcdef", 4) == "abc…"
+    assert one_line("abcd", 4) == "abcd"
+
+
+def test_a_pipe_gets_plain_text():
+    stream = io.StringIO()
+    one = console(stream)
+    one.print("[bold]x[/bold] :smile: " + "y" * 300, style="red")
+    assert stream.getvalue() == "[bold]x[/bold] :smile: " + "y" * 300 + "\n"
+
+
+def stack_report(*, ready):
+    causes = [] if ready else ["store: the file is locked"]
+    service = ServiceReport(name="retriever", url="http://127.0.0.1:1", ready=ready, process="running", causes=causes)
+    return StackReport(ready=ready, supervisor=1, services=[service])
+
+
+def test_a_starting_stack_is_a_table_on_a_terminal_and_lines_of_change_elsewhere():
+    wide = terminal(150)
+    with StackView(wide) as view:
+        view.update(stack_report(ready=False))
+    assert "the file is locked" in wide.file.getvalue()
+    assert "address" in wide.file.getvalue()
+    stream = io.StringIO()
+    with StackView(console(stream)) as view:
+        for ready in (False, False, True):
+            view.update(stack_report(ready=ready))
+    assert stream.getvalue() == "retriever: store: the file is locked\nretriever: ready\n"
+
+
+def test_ingestion_shows_files_chunks_and_rate_on_a_terminal():
+    wide = terminal(150)
+    report = FileReport(path="docs/a.md", name="a.md", size=10, status="published", chunks=3, tokens=400)
+    with IngestView(wide, 2, 20) as view:
+        view.add(report)
+        view.add(report)
+    shown = wide.file.getvalue()
+    assert "2/2 files, 6 chunks" in shown
+    assert "chunks/s" in shown
