@@ -10,11 +10,11 @@ from typing import Any
 import jsonschema
 import pytest
 from pydantic import BaseModel, ValidationError
-from tools import attribute_docs, contract_pages, generate, settings_pages, settings_source
 
 from steelyard_contracts.base import Request
 from steelyard_contracts.enums import Reason
 from steelyard_contracts.errors import HTTP_STATUS, ErrorCode
+from tools import attribute_docs, contract_pages, generate, settings_pages, settings_source
 
 ROOT = Path(__file__).resolve().parents[2]
 
