@@ -23,6 +23,9 @@ _MAX_SENTENCES = 3
 _ENOUGH_GAIN = 2.0
 """Weight that a further sentence has to add: one name or two words, never a single common word."""
 
+_REPEATED_WORDS = 2
+"""Words of the question from which on an answer that repeats them claims that its evidence is about them."""
+
 _ABSENT = 2
 """In how many sentences a fact counts as standing that stands in none: it may be a paraphrase of what does."""
 
@@ -91,7 +94,6 @@ class Matcher:
             if match.cue:
                 # What denies the claim outweighs a sentence that speaks of less of it.
                 contradicted = covered
-                first = match
             first = first or match
         return first or Match({}, [found.fact for found in group])
 
@@ -119,6 +121,9 @@ class Matcher:
             return Match({}, decisive)
         if self._says_something_else(group, missing):
             return Match({}, [found.fact for found in missing])
+        repeated = self._repeated_in_vain(main, group, sentence)
+        if repeated:
+            return Match({}, repeated)
         if covered < _COVERAGE * sum(map(self._value, group)):
             return Match({}, [found.fact for found in missing])
         context = [*sentence, *self._question]
@@ -148,6 +153,28 @@ class Matcher:
             return False
         said = [found for found in group if found.fact.kind not in DECISIVE]
         return len(said) > 1 and all(found in missing for found in said)
+
+    def _repeated_in_vain(self, main: int, group: Sequence[Located], sentence: Sequence[Located]) -> list[Fact]:
+        """Return the question's words that the sentence repeats, when the evidence around `main` has none of them.
+
+        The name that answers `Who is the factory manager?` has to stand where something is said of factory or manager.
+        """
+        clauses = {found.fact.clause for found in group}
+        repeated = [
+            found
+            for found in sentence
+            if found.fact.clause in clauses
+            and found not in group
+            and found.fact.key in self._asked_keys
+            and found.fact.kind not in DECISIVE
+        ]
+        if (
+            len(repeated) < _REPEATED_WORDS
+            or not self._index.reads(main, self._language)
+            or any(self._share(found, main) for found in repeated)
+        ):
+            return []
+        return [found.fact for found in repeated]
 
     def _cover(self, main: int, group: list[Located]) -> tuple[dict[int, list[Located]], list[Located], float]:
         """Take what `main` and its surroundings hold of `group`, then what at most two more sentences add."""
@@ -217,7 +244,7 @@ class Matcher:
                 continue
             clauses = {found.fact.clause for found in clause_facts}
             if any(
-                _contradicts(place, [found for found in clause_facts if found.fact.clause == clause])
+                self._contradicts(place, [found for found in clause_facts if found.fact.clause == clause])
                 for clause in clauses
             ):
                 if claims.cues:
@@ -225,6 +252,24 @@ class Matcher:
                 start, end = evidence.facts.cues[0]
                 return self._index.chunks[evidence.chunk].text[start:end]
         return ""
+
+    def _contradicts(self, place: int, facts: Sequence[Located]) -> bool:
+        """Whether an evidence sentence denies at least half of what it has of `facts` where they affirm it, or vice versa.
+
+        Where both deny the same thing they agree, whatever else is in reach of the two negations.
+        """
+        agree = disagree = 0.0
+        for found in facts:
+            hits = found.places.get(place)
+            if hits is None:
+                continue
+            if found.fact.negated and any(hit.negated for hit in hits):
+                return False
+            if any(hit.negated == found.fact.negated for hit in hits):
+                agree += self._value(found)
+            else:
+                disagree += self._value(found)
+        return disagree > 0.0 and disagree >= agree
 
     def _verdict(self, claims: Claims) -> Match:
         """Judge a bare yes or no by the question.
@@ -245,7 +290,7 @@ class Matcher:
 
     def _answers(self, main: int, *, denied: bool) -> bool:
         _, missing, covered = self._cover(main, self._question)
-        contradicts = _contradicts(main, self._question)
+        contradicts = self._contradicts(main, self._question)
         decisive = [found for found in missing if self._is_decisive(found)]
         enough = covered >= _COVERAGE * sum(map(self._value, self._question))
         if not denied:
@@ -267,17 +312,3 @@ class Matcher:
             elif other.kind is fact.kind and other.key != fact.key:
                 return True
         return False
-
-
-def _contradicts(place: int, facts: Sequence[Located]) -> bool:
-    """Whether an evidence sentence denies at least half of what it has of `facts` where they affirm it, or vice versa."""
-    agree = disagree = 0
-    for found in facts:
-        hits = found.places.get(place)
-        if hits is None:
-            continue
-        if any(hit.negated == found.fact.negated for hit in hits):
-            agree += 1
-        else:
-            disagree += 1
-    return disagree > 0 and disagree >= agree

@@ -29,6 +29,9 @@ class Word(NamedTuple):
     structural: bool = False
 
 
+_LETTER_WORDS = frozenset({"a", "i", "o"})
+"""Single letters that are words in capitals, too; another one is a label (`size M`)."""
+
 _NOTHING = Word(None, "")
 _STRUCTURE = Word(None, "", structural=True)
 
@@ -61,9 +64,10 @@ def word_of(piece: Piece, code: str) -> Word:
     for kind, table in ((Kind.COLOUR, COLOUR_OF), (Kind.DIRECTION, DIRECTION_OF)):
         if form in table:
             return Word(kind, table[form], structural=structural)
-    if form in language.function_words:
+    letter = len(form) == 1 and piece.capital and form not in _LETTER_WORDS
+    if form in language.function_words and not letter:
         return _STRUCTURE if structural else _NOTHING
-    unit = named_unit(piece.surface)
+    unit = None if letter else named_unit(piece.surface)
     brackets = form in AMBIGUOUS
     short = len(form) < (4 if language is UNKNOWN else 2) and not piece.capital
     if form in language.light_words or short:

@@ -39,6 +39,15 @@ REFUSAL = re.compile(
 )
 """A sentence that says that the evidence does not answer."""
 
+SOURCE = re.compile(
+    r"\s*(?:based on|according to|as (?:stated|mentioned|described|shown|given) in|from|per|laut|gemäß|nach|basierend auf)\s"
+    r"[^,.:;\d]{0,60}?\b(?:information|context|text|documents?|passages?|paragraphs?|table|sources?|sections?|manual|excerpts?|"
+    r"kontext|dokument|angaben|informationen|tabelle|absatz|abschnitt|handbuch)\b[^,.:;\d]{0,60},\s*|"
+    r"\s*(?:根据|依据)[^,。、]{0,20},\s*|\s*(?:文脈|資料|文書|情報|本文)によると?、?\s*|\s*(?:وفقا|بناء|حسب)[^،.]{0,40}،\s*",
+    re.IGNORECASE,
+)
+"""Where an answer says that it comes from, at the beginning of a sentence; no claim of its own."""
+
 ANNOUNCEMENT_END = ":："
 QUESTION_END = "?？؟"
 
