@@ -155,26 +155,30 @@ class Matcher:
         return len(said) > 1 and all(found in missing for found in said)
 
     def _repeated_in_vain(self, main: int, group: Sequence[Located], sentence: Sequence[Located]) -> list[Fact]:
-        """Return the question's words that the sentence repeats, when the evidence around `main` has none of them.
+        """Return what the sentence repeats of the question, when the evidence around `main` has nothing of it.
 
-        The name that answers `Who is the factory manager?` has to stand where something is said of factory or manager.
+        The name that answers `Who is the factory manager?` has to stand where something is said of factory or manager,
+        the type that measures up to 40 bar where 40 bar stand, or a range around them.
         """
         clauses = {found.fact.clause for found in group}
         repeated = [
             found
             for found in sentence
-            if found.fact.clause in clauses
-            and found not in group
-            and found.fact.key in self._asked_keys
-            and found.fact.kind not in DECISIVE
+            if found.fact.clause in clauses and found not in group and found.fact.key in self._asked_keys
         ]
+        for found in repeated:
+            quantity = found.fact.quantity
+            if quantity is not None and quantity.unit is not None and not self._share(found, main):
+                if not self._index.spans(quantity, main):
+                    return [found.fact]
+        words = [found for found in repeated if found.fact.kind not in DECISIVE]
         if (
-            len(repeated) < _REPEATED_WORDS
+            len(words) < _REPEATED_WORDS
             or not self._index.reads(main, self._language)
-            or any(self._share(found, main) for found in repeated)
+            or any(self._share(found, main) for found in words)
         ):
             return []
-        return [found.fact for found in repeated]
+        return [found.fact for found in words]
 
     def _cover(self, main: int, group: list[Located]) -> tuple[dict[int, list[Located]], list[Located], float]:
         """Take what `main` and its surroundings hold of `group`, then what at most two more sentences add."""
@@ -213,9 +217,13 @@ class Matcher:
             return _NEAR
         if kind not in (Kind.NAME, Kind.IDENTIFIER):
             return 0.0
-        # A text does not repeat the name of what it is about; one that the question brought may be chunks away.
-        same = self._index.same_document if found.fact.key in self._asked_keys else self._index.same_chunk
-        return _NEAR if any(same(main, place) for place in found.places) else 0.0
+        # A text does not repeat the name of what it is about.
+        if any(self._index.same_chunk(main, place) for place in found.places):
+            return _NEAR
+        known = found.fact.key in self._asked_keys or (
+            kind is Kind.IDENTIFIER and unknown_sibling([found.fact], main, self._index) is None
+        )
+        return _NEAR if known and any(self._index.same_document(main, place) for place in found.places) else 0.0
 
     def _best_addition(self, missing: Sequence[Located], group: Sequence[Located], main: int) -> tuple[int, float]:
         gains: dict[int, float] = {}
