@@ -47,9 +47,9 @@ def read_question(question: str, language: Language) -> Question:
 def read_claims(original: str, text: str, sentence: Sentence, question: Question, language: Language) -> Claims | None:
     """Return what `sentence` of the answer claims, None when it claims nothing.
 
-    `text` is the answer after `numbers.plain`. Words of the question are no key facts, unless the question asks for yes or
-    no, the sentence denies something, or nothing else is left of it. Identifiers always are: a question about a model
-    that no document knows must not prove that model.
+    `text` is the answer after `numbers.plain`. Words of the question are no key facts, unless the question asks for yes
+    or no, the sentence denies something, or nothing else is left of it. Identifiers always are: a question about a
+    model that no document knows must not prove that model.
     """
     surface = original[sentence.start : sentence.end]
     source = SOURCE.match(text, sentence.start, sentence.end)

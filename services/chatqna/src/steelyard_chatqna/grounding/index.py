@@ -45,7 +45,8 @@ class Hit(NamedTuple):
 
 class Evidence(NamedTuple):
     """One sentence of a sent chunk. `near` are the sentences whose subject it may continue: the one before it, the
-    heading above it, the head of its table; `heading` are the last two alone."""
+    heading above it, the head of its table; `heading` are the last two alone.
+    """
 
     chunk: int
     start: int
@@ -161,7 +162,7 @@ class EvidenceIndex:
     def find(self, fact: Fact, language: Language) -> list[Hit]:
         """Return the places that support `fact` of a text in `language`, in no order.
 
-        Words of one language are not looked for in another; numbers, dates, identifiers, names, colours and directions are.
+        Words of one language are not looked for in another; what is the same in all of them (numbers, names, ...) is.
         """
         if fact.quantity is not None:
             return self._find_quantity(fact.quantity)
