@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+from textwrap import dedent
 from types import ModuleType
 
 
@@ -11,7 +12,7 @@ class UndocumentedError(Exception):
 
 def of_enum(member_class: type) -> dict[str, str]:
     """Meaning of each member of an enum, by the member's name; raises UndocumentedError naming what has none."""
-    tree = ast.parse(inspect.getsource(member_class))
+    tree = ast.parse(dedent(inspect.getsource(member_class)))
     definition = tree.body[0]
     assert isinstance(definition, ast.ClassDef)
     return _meanings(definition.body, member_class.__name__)

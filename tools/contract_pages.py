@@ -24,12 +24,10 @@ def payloads() -> list[type[BaseModel]]:
     """Every payload of the contracts, by name."""
     found: dict[str, type[BaseModel]] = {}
     for module in pkgutil.iter_modules(steelyard_contracts.__path__):
-        declared = vars(importlib.import_module(f"steelyard_contracts.{module.name}"))
-        found |= {
-            name: value
-            for name, value in declared.items()
-            if isinstance(value, type) and issubclass(value, BaseModel) and value not in _BASES
-        }
+        declared = vars(importlib.import_module(f"steelyard_contracts.{module.name}")).items()
+        models = {name: value for name, value in declared if isinstance(value, type) and issubclass(value, BaseModel)}
+        # pydantic adds the parametrized bases of generic models, whose names are no identifiers.
+        found |= {name: value for name, value in models.items() if name.isidentifier() and value not in _BASES}
     return [found[name] for name in sorted(found)]
 
 

@@ -1,6 +1,9 @@
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from steelyard_dataprep.parsing import parse
 from steelyard_dataprep.parsing.errors import CorruptDocumentError, EmptyDocumentError
@@ -92,3 +95,61 @@ def test_excessive_depth_is_an_error_not_a_loss() -> None:
 def test_a_page_without_text_is_empty(source: bytes) -> None:
     with pytest.raises(EmptyDocumentError):
         parse("a.html", source)
+
+
+WORDS = st.sampled_from(["balance", "天秤", "ميزان", "ตาชั่ง", "größe", "12,50"])
+TAGS = [
+    "p",
+    "div",
+    "span",
+    "b",
+    "h2",
+    "ul",
+    "li",
+    "table",
+    "tr",
+    "td",
+    "th",
+    "pre",
+    "br",
+    "section",
+    "form",
+    "blockquote",
+    "dl",
+]
+TREES = st.recursive(
+    WORDS,
+    lambda inner: st.tuples(st.sampled_from(TAGS), st.lists(inner, max_size=5)).map(
+        lambda node: f"<{node[0]}>{' '.join(node[1])}</{node[0]}>"
+    ),
+    max_leaves=40,
+)
+
+
+@settings(deadline=None)
+@given(body=TREES)
+def test_no_word_of_the_body_is_lost_or_moved(body: str) -> None:
+    document = parse("a.html", f"<title>T</title><body>start {body}</body>".encode())
+    # The parser itself moves text that stands in a table outside its cells, hence the multiset.
+    written = re.sub(r"<[^>]*>", " ", body).split()
+    read = document.text.replace("|", " ").replace("- ", " ").split()
+    assert sorted(read) == sorted(["start", *written])
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("<table><tr>stray<td>a</td>tail</tr></table>", "stray | a | tail"),
+        ("<table><tr><td>a<ul><li>b<li>c</ul><td><br><td>d</table>", "a b c |  | d"),
+        ("<ol start=3><li>c<li>d<ul><li>e</ul></ol><ol><li>a</ol>", "3. c\n4. d\n- e\n1. a"),
+        ("<ol start=-1><li>a</ol>", "1. a"),
+        ("<ul><li><p>one</p><p>two</p></li></ul>", "- one\n\ntwo"),
+        ("<dl><dt>k<dd>v</dl>", "k\n\nv"),
+        ("<p>漢<ruby>字<rp>(</rp><rt>じ</rt><rp>)</rp></ruby> <del>old</del><ins>new</ins></p>", "漢字(じ) oldnew"),
+        ("<h1></h1><p>a<wbr>b so&shy;ft &#12288;x</p>", "ab soft \u3000x"),
+        ("<body hidden>shown by a script</body>", "shown by a script"),
+        ("<form><label>Name</label><select><option>x</select><p>text</p></form>", "Name\n\ntext"),
+    ],
+)
+def test_odd_markup(source: str, expected: str) -> None:
+    assert parse("a.html", source.encode()).text == expected

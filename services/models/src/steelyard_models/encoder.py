@@ -1,7 +1,7 @@
 """Sentence and token vectors of a BERT-like ONNX model, on the CPU, in fp32.
 
 A text longer than the model's position table is refused, never cut. Texts are sorted by length and packed into batches
-of at most `TOKENS_PER_BATCH` padded tokens, so that short texts do not pay for long ones; order is restored.
+of bounded size and padding, so that short texts do not pay for long ones; order is restored.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,6 +18,7 @@ from .tokenizer import TextTokenizer
 Vectors = npt.NDArray[np.float32]
 
 TOKENS_PER_BATCH = 4096
+FREE_PADDING = 256
 _NUMPY_TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
 
@@ -92,7 +93,7 @@ class OnnxTextEncoder:
         for index, length in enumerate(lengths):
             if length > self.max_tokens:
                 raise TextTooLongError(index, length, self.max_tokens)
-        for rows in _batches(lengths):
+        for rows in plan_batches(lengths):
             shape = (len(rows), max(lengths[row] for row in rows))
             ids, mask, own = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
             for i, row in enumerate(rows):
@@ -128,13 +129,21 @@ def _unit(vectors: Vectors, what: str) -> Vectors:
     return vectors / norms
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield positions, shortest first, such that batch size times longest length stays within `TOKENS_PER_BATCH`."""
+def plan_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield positions of texts, shortest first, in batches that are padded to their longest text.
+
+    A batch has at most `TOKENS_PER_BATCH` tokens with padding, of which padding is at most a quarter (or
+    `FREE_PADDING`, below which one more call of the model costs more than the padding).
+    """
     batch: list[int] = []
+    real = 0
     for row in sorted(range(len(lengths)), key=lambda i: lengths[i]):
-        if batch and (len(batch) + 1) * lengths[row] > TOKENS_PER_BATCH:
+        padded = (len(batch) + 1) * lengths[row]
+        wasted = padded - real - lengths[row]
+        if batch and (padded > TOKENS_PER_BATCH or wasted > max(FREE_PADDING, padded / 4)):
             yield batch
-            batch = []
+            batch, real = [], 0
         batch.append(row)
+        real += lengths[row]
     if batch:
         yield batch

@@ -30,9 +30,10 @@ class TerminalProgress:
 
     WIDTH = 30
 
-    def __init__(self, stream: TextIO = sys.stderr) -> None:
-        self._stream = stream
-        self._redraw = stream.isatty()
+    def __init__(self, stream: TextIO | None = None) -> None:
+        """Write to `stream`, or to standard error as it is now."""
+        self._stream = sys.stderr if stream is None else stream
+        self._redraw = self._stream.isatty()
         self._drawn = 0.0
         self._tenth: tuple[str, int] = ("", -1)
 

@@ -24,6 +24,10 @@ from .numbers import plain
 from .sentences import Sentence, split_sentences
 
 
+_TELLING_LENGTH = 60
+"""Characters from which on an answer shows its language alone."""
+
+
 @dataclass(frozen=True)
 class Attribution:
     """What the sent chunks support of an answer.
@@ -59,8 +63,9 @@ def attribute(answer: str, sent: Sequence[SentChunk], question: str = "") -> Att
 
 
 def _language_of(answer: str, question: str, index: EvidenceIndex) -> Language:
-    """The language of the answer; one that is too short to show it is taken for that of the question or the chunks."""
-    for text in (answer, question):
+    """The language of the answer. One of a few words may be a foreign title: then the question has a say, too."""
+    told = answer if len(answer) >= _TELLING_LENGTH else f"{question}\n{answer}"
+    for text in (told, question):
         language = detect(text)
         if language is not UNKNOWN:
             return language

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from .facts import DECISIVE, HARD, Fact, Kind
 from .lexicon.language import Language
 from .lexicon.meta import ANNOUNCEMENT_END, COURTESY, QUESTION_END, REFUSAL, TALK_WORDS
-from .lexicon.particles import NO, YES, particle
+from .lexicon.particles import NO, YES, is_polar, particle
 from .numbers import plain
 from .reading import read_facts
 from .sentences import Sentence
@@ -16,11 +16,11 @@ _WORDS_OF_A_CLAIM = 2
 
 
 class Question(NamedTuple):
-    """The facts of the question, and the keys that an answer merely repeats."""
+    """The facts of the question, the keys that an answer merely repeats, and whether it asks for a yes or no."""
 
     facts: list[Fact]
     keys: frozenset[str]
-    cues: bool
+    polar: bool
 
 
 class Claims(NamedTuple):
@@ -41,15 +41,15 @@ def read_question(question: str, language: Language) -> Question:
     """Read the facts that `question` names; its language is that of the answer unless it shows another."""
     facts = read_facts(plain(question), 0, len(question), language)
     kept = [fact for fact in facts.facts if fact.form not in TALK_WORDS]
-    return Question(kept, frozenset(key for fact in kept for key in (fact.key, fact.form)), bool(facts.cues))
+    return Question(kept, frozenset(key for fact in kept for key in (fact.key, fact.form)), is_polar(question))
 
 
 def read_claims(original: str, text: str, sentence: Sentence, question: Question, language: Language) -> Claims | None:
     """Return what `sentence` of the answer claims, None when it claims nothing.
 
-    `text` is the answer after `numbers.plain`. Words of the question are no key facts, unless the sentence denies
-    something or nothing else is left of it; numbers with a unit and identifiers stay what they are, because a question
-    about a model that no document knows must not prove that model.
+    `text` is the answer after `numbers.plain`. Words of the question are no key facts, unless the question asks for yes or
+    no, the sentence denies something, or nothing else is left of it. Numbers with a unit and identifiers always are:
+    a question about a model that no document knows must not prove that model.
     """
     surface = original[sentence.start : sentence.end]
     read = read_facts(text, sentence.start, sentence.end, language)
@@ -59,8 +59,9 @@ def read_claims(original: str, text: str, sentence: Sentence, question: Question
     cues = [original[start:end] for start, end in read.cues]
     if not facts:
         return _verdict(surface, question, cues)
-    keys = [fact for fact in facts if not _repeats(fact, question)] if not read.cues else facts
-    return Claims(_groups(keys or facts), facts, cues)
+    own = [fact for fact in facts if not _repeats(fact, question)]
+    keys = facts if read.cues or question.polar or not own else own
+    return Claims(_groups(keys), facts, cues)
 
 
 def _claims_nothing(surface: str, facts: Sequence[Fact]) -> bool:

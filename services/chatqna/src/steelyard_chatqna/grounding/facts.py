@@ -47,6 +47,8 @@ WEIGHT = {
 class Fact(NamedTuple):
     """One fact with its span, the clause it stands in, and whether that clause denies it.
 
+    A clause has parts, cut at `and` and its like: what one value of a list belongs to is in its part.
+
     `key` is the form in which it compares (a stem, the name of a colour, an identifier without its separators),
     `form` the folded word before that. A number has a `quantity`, a date its possible readings in `dates`.
     """
@@ -57,6 +59,7 @@ class Fact(NamedTuple):
     start: int
     end: int
     clause: int
+    part: int
     negated: bool = False
     quantity: Quantity | None = None
     dates: tuple[Date, ...] = ()

@@ -35,10 +35,11 @@ _BARE = Quantity(frozenset(), None, 0)
 
 
 class Hit(NamedTuple):
-    """A place where a fact was found: sentence and clause by number, and whether that clause denies it."""
+    """A place where a fact was found: sentence, part of it and offset, and whether its clause denies it."""
 
     sentence: int
-    clause: int
+    part: int
+    start: int
     negated: bool
 
 
@@ -56,9 +57,9 @@ class Evidence(NamedTuple):
 
 
 class Value(NamedTuple):
-    """A number of the evidence with the place it was found."""
+    """A number or identifier of the evidence, with its place."""
 
-    quantity: Quantity
+    fact: Fact
     hit: Hit
 
 
@@ -117,14 +118,15 @@ class EvidenceIndex:
     def _add_facts(self, position: int, facts: Facts) -> None:
         places = self._places
         for fact in facts.facts:
-            hit = Hit(position, fact.clause, fact.negated)
+            hit = Hit(position, fact.part, fact.start, fact.negated)
             if fact.kind is Kind.NUMBER and fact.quantity is not None:
-                self.values.append(Value(fact.quantity, hit))
+                self.values.append(Value(fact, hit))
             elif fact.kind is Kind.DATE:
                 self._dates.append((fact, hit))
                 for date in fact.dates[:1]:
                     if date.year is not None:
-                        self.values.append(Value(_BARE._replace(values=frozenset({Decimal(date.year)})), hit))
+                        year = _BARE._replace(values=frozenset({Decimal(date.year)}))
+                        self.values.append(Value(fact._replace(kind=Kind.NUMBER, quantity=year), hit))
             elif fact.kind is Kind.RUN:
                 for pair in (*_pairs(fact.key), *fact.key):
                     places.setdefault(pair, []).append(hit)
@@ -132,6 +134,8 @@ class EvidenceIndex:
                 places.setdefault(f"{fact.kind}:{fact.key}", []).append(hit)
                 places.setdefault(fact.form, []).append(hit)
             else:
+                if fact.kind is Kind.IDENTIFIER:
+                    self.values.append(Value(fact, hit))
                 places.setdefault(fact.key, []).append(hit)
                 if fact.form != fact.key:
                     places.setdefault(fact.form, []).append(hit)
@@ -174,7 +178,10 @@ class EvidenceIndex:
 
     def _find_quantity(self, quantity: Quantity) -> list[Hit]:
         found = []
-        for known, hit in self.values:
+        for fact, hit in self.values:
+            known = fact.quantity
+            if known is None:
+                continue
             if quantity.unit is None or known.unit is not None:
                 if quantity.equals(known):
                     found.append(hit)
@@ -237,6 +244,18 @@ class EvidenceIndex:
             return False
         keys = {known.key for known in self.sentences[sentence].facts.facts if known.kind is Kind.DIRECTION}
         return OPPOSITE_OF[fact.key] in keys and fact.key not in keys
+
+    def same_chunk(self, one: int, other: int) -> bool:
+        """Whether two evidence sentences are of one chunk."""
+        return self.sentences[one].chunk == self.sentences[other].chunk
+
+    def same_document(self, one: int, other: int) -> bool:
+        """Whether two evidence sentences are of one document; a chunk without metadata is a document of its own."""
+        if self.same_chunk(one, other):
+            return True
+        known = (self.chunks[self.sentences[place].chunk].metadata for place in (one, other))
+        mine, theirs = (None if metadata is None else metadata.document_id for metadata in known)
+        return mine is not None and mine == theirs
 
     def reads(self, sentence: int, language: Language) -> bool:
         """Whether words of `language` can be compared with those of this evidence sentence."""

@@ -49,6 +49,9 @@ _LETTER = "[^\\W\\d_\u3040-\u30ff\u3400-\u9fff]"
 _SPACED = re.compile(rf"[ \u00a0\u202f-]?({_LETTER}(?:{_LETTER}|[\u064b-\u0652])*(?:[·/]{_LETTER}+)?[²³]?)")
 _FOLLOWING = re.compile(r"\s+([^\W\d_]+)")
 _PER = re.compile(r"(?:\s*(/)\s*|\s+([^\W\d_]+)\s+)([^\W\d_\u3040-\u30ff\u3400-\u9fff]+)")
+_DECADE = re.compile(r"(?<=\d{4})s(?![^\W\d_])")
+"""The s of `the 1960s`, which are any of ten years."""
+
 _CURRENCY_BEFORE = re.compile(r"([€$£¥]|\b(?:EUR|USD|GBP|CHF|JPY))[ \u00a0]?\Z")
 _COMPOUND = re.compile(r"(?<=[^\W\d_]{2})(?:sekunden?|minuten?|stunden?|tagen?|wochen?|monaten?|jahren?)\Z")
 """A German compound (`Betriebsstunden`) counts in the unit that it ends with."""
@@ -77,6 +80,9 @@ def counted(value: Decimal, text: str, start: int, stop: int, end: int) -> Quant
 
 
 def _with_unit(values: frozenset[Decimal], text: str, start: int, stop: int, end: int) -> Quantity:
+    if _DECADE.match(text, stop, end) is not None and text[start:stop].endswith("0"):
+        (year,) = values
+        return Quantity(frozenset(year + digit for digit in range(10)), None, stop + 1)
     values, stop = _magnitude(values, text, stop, end)
     unit, after = unit_at(text, stop, end)
     if unit is None:

@@ -27,6 +27,7 @@ _LIST_MARK = re.compile(r"(?:[-*+•‣▪]|#{1,6}|\(?\d{1,3}[.)])\s+")
 _RANGE = re.compile(r"\s*(?:-|~|x|×|to|and|or|bis|und|oder|至|から|到|或|إلى|و)\s*")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|s|er|te|ten|ter|tes)(?![^\W\d_])")
 _LOOK_AHEAD = re.compile(r"\s+([^\W\d_']+)(?:\s+([^\W\d_']+))?(?:\s+([^\W\d_']+))?")
+_SPACE = re.compile(r"[ -](?=\S)")
 _AFTER_PARTICLE = re.compile(r"\s*(?:[,.;:!،]|-|\Z)")
 _CHINESE_SEPARATOR = re.compile("|".join(sorted(CHINESE.function_words, key=lambda word: (-len(word), word))))
 _NOT_ONLY = frozenset({"only", "nur"})
@@ -35,6 +36,11 @@ _NOT_ONLY = frozenset({"only", "nur"})
 def read_facts(text: str, start: int, end: int, language: Language) -> Facts:
     """Read the facts of `text[start:end]`; `text` went through `numbers.plain`."""
     return _Reader(text, start, end, language).read()
+
+
+def _begins_capital(text: str, position: int, end: int) -> bool:
+    following = _SPACE.match(text, position, end)
+    return following is not None and text[following.end() : following.end() + 1].isupper()
 
 
 class _Reader:
@@ -48,6 +54,7 @@ class _Reader:
         self._units: list[tuple[int, Unit]] = []
         self._cues: list[tuple[int, int]] = []
         self._clause = 0
+        self._part = 0
         self._clause_starts = [start]
         self._denied: set[int] = set()
         self._denied_from: dict[int, int] = {}
@@ -92,12 +99,13 @@ class _Reader:
         """Begin a clause; a cue that stood alone in the last one (`Never, ...`) goes on to deny this one."""
         last = self._clause
         self._clause += 1
+        self._part += 1
         self._clause_starts.append(start)
         if last in self._denied and not any(fact.clause == last for fact in self._facts):
             self._denied.add(self._clause)
 
     def _add(self, kind: Kind, key: str, form: str, start: int, end: int, quantity: Quantity | None = None) -> None:
-        self._facts.append(Fact(kind, key, form, start, end, self._clause, False, quantity))
+        self._facts.append(Fact(kind, key, form, start, end, self._clause, self._part, False, quantity))
 
     def _run(self, surface: str, start: int, end: int) -> int:
         known = run_of(surface, self._code)
@@ -114,7 +122,7 @@ class _Reader:
 
     def _date(self, start: int, readings: tuple[Date, ...], end: int) -> int:
         surface = self._text[start:end]
-        self._facts.append(Fact(Kind.DATE, surface, surface, start, end, self._clause, dates=readings))
+        self._facts.append(Fact(Kind.DATE, surface, surface, start, end, self._clause, self._part, dates=readings))
         return end
 
     def _number(self, start: int, end: int) -> int:
@@ -157,8 +165,10 @@ class _Reader:
         if word.value is not None:
             self._quantity(start, counted(word.value, self._text, start, end, self._end))
         elif word.kind is not None:
-            # The capital of a sentence's first word shows nothing.
-            kind = Kind.WORD if initial and word.kind is Kind.NAME else word.kind
+            kind = word.kind
+            if initial and kind is Kind.NAME and not _begins_capital(self._text, end, self._end):
+                # The capital of a sentence's first word shows nothing, unless the next word has one, too.
+                kind = Kind.WORD
             self._add(kind, word.key, piece.form, start, end)
 
     def _structure(self, form: str, start: int, end: int) -> None:
@@ -168,6 +178,8 @@ class _Reader:
         following = () if ahead is None else tuple(fold(word) for word in ahead.groups() if word)
         if form in language.contrasts or (form in language.coordinators and not language.finite.isdisjoint(following)):
             self._next_clause(start)
+        elif form in language.coordinators:
+            self._part += 1
         if form in language.negations:
             if following[:1] and following[0] in _NOT_ONLY:
                 return

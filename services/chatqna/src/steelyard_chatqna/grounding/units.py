@@ -48,6 +48,7 @@ pressure 0.00001: pa pascal パスカル 帕 باسكال
 pressure 0.01: kpa 千帕
 pressure 10: mpa 兆帕
 pressure 0.0689475729: psi
+pressure 0.00133322: mmhg
 voltage 1: v volt volts ボルト 伏 伏特 فولت
 voltage 0.001: mv millivolt
 voltage 1000: kv kilovolt kilovolts
@@ -56,7 +57,10 @@ current 0.001: ma milliampere
 power 1: w watt watts ワット 瓦 瓦特 واط وات
 power 1000: kw kilowatt kilowatts キロワット 千瓦 كيلوواط
 power 1000000: mw megawatt megawatts
+energy 0.001: wh
 energy 1: kwh kilowattstunde kilowattstunden
+charge 0.001: mah 毫安时 ミリアンペア時
+charge 1: ah
 frequency 1: hz hertz ヘルツ 赫兹 هرتز
 frequency 1000: khz kilohertz
 frequency 1000000: mhz megahertz

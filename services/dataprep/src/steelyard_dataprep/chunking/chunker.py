@@ -10,7 +10,8 @@ from itertools import zip_longest
 from steelyard_dataprep.chunking.counter import TokenCounter
 from steelyard_dataprep.chunking.graphemes import trim
 from steelyard_dataprep.chunking.spans import ChunkingError, ChunkSpan
-from steelyard_dataprep.chunking.splitter import Sizer, split
+from steelyard_dataprep.chunking.splitter import Sizer, SpanSplitter
+from steelyard_dataprep.chunking.wrapping import without_wrapping
 from steelyard_dataprep.parsing.document import ParsedDocument
 
 _CHARS_PER_TOKEN = 8
@@ -49,9 +50,10 @@ def chunk(
     if max_tokens < 1 or limit < 1 or not 0 <= overlap_tokens < max_tokens:
         raise ChunkingError(f"need 0 <= overlap_tokens < max_tokens, got {overlap_tokens}, {max_tokens}, {limit} chars")
     sizer = Sizer(count_tokens, max_tokens, limit)
+    splitter = SpanSplitter(document.text, without_wrapping(document.text))
     section_starts = [section.char_start for section in document.sections]
     page_starts = [page.char_start for page in document.pages]
-    spans = (span for unit in _units(document) for span in _split_unit(document.text, unit, sizer, overlap_tokens))
+    spans = (span for unit in _units(document) for span in _split_unit(splitter, unit, sizer, overlap_tokens))
     chunks = []
     for ordinal, (start, end) in enumerate(spans):
         # By its end, since a chunk may begin with the heading of an outer section.
@@ -81,20 +83,23 @@ def _has_text(text: str, start: int, end: int) -> bool:
     return bool(text[start:end].strip())
 
 
-def _split_unit(text: str, unit: _Unit, sizer: Sizer, overlap_tokens: int) -> Iterator[tuple[int, int]]:
-    opening = _with_headings(text, unit, sizer, overlap_tokens)
+def _split_unit(splitter: SpanSplitter, unit: _Unit, sizer: Sizer, overlap_tokens: int) -> Iterator[tuple[int, int]]:
     start = unit.start
+    opening = _opening(splitter, unit, sizer, overlap_tokens)
     if opening is not None:
         first, start = opening
         yield first
-    yield from split(text, start, unit.end, sizer, overlap_tokens=overlap_tokens)
+    yield from splitter.split(start, unit.end, sizer, overlap_tokens=overlap_tokens)
 
 
-def _with_headings(text: str, unit: _Unit, sizer: Sizer, overlap_tokens: int) -> tuple[tuple[int, int], int] | None:
+def _opening(
+    splitter: SpanSplitter, unit: _Unit, sizer: Sizer, overlap_tokens: int
+) -> tuple[tuple[int, int], int] | None:
     """Return the unit's first chunk, of its headings and as much text as fits, and where the next one begins.
 
     Return None where there is nothing to keep together, or the headings leave too little room.
     """
+    text = splitter.text
     body, _ = trim(text, unit.body, unit.end)
     start, heading_end = trim(text, unit.start, unit.body)
     if heading_end == start or not _has_text(text, unit.body, unit.end):
@@ -106,7 +111,7 @@ def _with_headings(text: str, unit: _Unit, sizer: Sizer, overlap_tokens: int) ->
     # A tokenizer may count the whole as more than its parts; less room is then tried.
     while room > 0:
         beside = Sizer(sizer.count_tokens, room, sizer.max_chars - (body - start))
-        pieces = split(text, body, unit.end, beside, overlap_tokens=min(overlap_tokens, room - 1))
+        pieces = splitter.split(body, unit.end, beside, overlap_tokens=min(overlap_tokens, room - 1))
         _, end = next(pieces)
         excess = sizer.size(text[start:end]) - sizer.max_tokens
         if excess <= 0:

@@ -37,32 +37,37 @@ class Sizer:
         return self.size(text) <= self.max_tokens
 
 
-def split(text: str, start: int, end: int, sizer: Sizer, *, overlap_tokens: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield trimmed spans in order which together hold every character of `[start, end)` that is not white space.
+class SpanSplitter:
+    """Splits spans of one text; boundaries are looked for in `shape`, a text of the same length (default: itself)."""
 
-    `start` must be a cluster boundary. Each piece may repeat up to `overlap_tokens` of the one before. Time is linear
-    in the length.
+    def __init__(self, text: str, shape: str | None = None) -> None:
+        self.text = text
+        self._shape = text if shape is None else shape
 
-    Raises ChunkingError if a single character does not fit.
-    """
-    splitter = TextSplitter.from_callback(sizer.size, sizer.max_tokens, overlap=overlap_tokens, trim=False)
-    raw = _raw_pieces(text, start, end, splitter, _WINDOW_PIECES * sizer.max_chars)
-    for first, last in _without_repetition(_at_clusters(text, start, raw)):
-        yield from _fitting(text, first, last, sizer)
+    def split(self, start: int, end: int, sizer: Sizer, *, overlap_tokens: int = 0) -> Iterator[tuple[int, int]]:
+        """Yield trimmed spans in order which together hold every character of `[start, end)` but white space.
 
+        `start` must be a cluster boundary. Each span may repeat up to `overlap_tokens` of the one before. Time is
+        linear in the length.
 
-def _raw_pieces(text: str, start: int, end: int, splitter: TextSplitter, window: int) -> Iterator[tuple[int, int]]:
-    while start < end:
-        stop = min(start + window, end)
-        pieces = [
-            (start + offset, start + offset + len(piece)) for offset, piece in splitter.chunk_indices(text[start:stop])
-        ]
-        if stop == end:
-            yield from pieces
-            return
-        # One piece would mean that it fills the window, which is several times what fits.
-        yield from pieces[:-1]
-        start = pieces[-1][0]
+        Raises ChunkingError if a single character does not fit.
+        """
+        splitter = TextSplitter.from_callback(sizer.size, sizer.max_tokens, overlap=overlap_tokens, trim=False)
+        raw = self._raw_pieces(start, end, splitter, _WINDOW_PIECES * sizer.max_chars)
+        for first, last in _without_repetition(_at_clusters(self.text, start, raw)):
+            yield from _fitting(self.text, first, last, sizer)
+
+    def _raw_pieces(self, start: int, end: int, splitter: TextSplitter, window: int) -> Iterator[tuple[int, int]]:
+        while start < end:
+            stop = min(start + window, end)
+            found = splitter.chunk_indices(self._shape[start:stop])
+            pieces = [(start + offset, start + offset + len(piece)) for offset, piece in found]
+            if stop == end:
+                yield from pieces
+                return
+            # One piece would mean that it fills the window, which is several times what fits.
+            yield from pieces[:-1]
+            start = pieces[-1][0]
 
 
 def _at_clusters(text: str, known: int, pieces: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -12,9 +12,10 @@ from steelyard_dataprep.parsing.structure import TextAssembler
 
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _SECTIONING = {"article", "aside", "footer", "header", "hgroup", "nav", "section"}
-_TABLE_PARTS = {"table", "thead", "tbody", "tfoot"}
 _HTML5_BLOCKS = {"caption", "details", "dialog", "figcaption", "figure", "legend", "main", "summary", "body"}
-_BLOCKS = frozenset(lxml_html.defs.block_tags | _HTML5_BLOCKS | _SECTIONING | _TABLE_PARTS)
+_CELLS = frozenset({"td", "th"})
+# Elements of inserted and deleted text may stand inside a sentence.
+_BLOCKS = frozenset((lxml_html.defs.block_tags | _HTML5_BLOCKS | _SECTIONING) - {"ins", "del"})
 _MACHINERY = {"script", "style", "template", "head", "map", "noframes"}
 _EMBEDDED = {"iframe", "object", "embed", "applet", "audio", "video", "canvas", "svg"}
 _CONTROLS = {"button", "select", "input", "textarea", "datalist"}
@@ -38,8 +39,8 @@ class MarkupReader:
         self._cells: list[str] | None = None
         self._data_table: etree._Element | None = None
         self._preformatted = 0
-        self._bullets = 0
-        self._pending_bullet = False
+        self._bullet = ""
+        self._numbers: dict[etree._Element, int] = {}
         self._last_kind = ""
         self._ignored: Counter[str] = Counter()
 
@@ -72,6 +73,8 @@ class MarkupReader:
         tag = element.tag
         if not isinstance(tag, str):
             return True
+        if tag in {"html", "body"}:
+            return False
         if tag in {"img", "picture"}:
             self._ignored["images"] += 1
             return True
@@ -92,46 +95,68 @@ class MarkupReader:
     def _open(self, element: etree._Element) -> None:
         tag = element.tag
         if self._cells is not None:
-            self._inline.append(" ")
-        elif tag in _HEADINGS or tag in _BLOCKS:
+            self._open_in_row(tag)
+            return
+        if tag in _BLOCKS:
             self._flush()
         if tag == "table" and self._data_table is None and not _lays_out_a_page(element):
             self._data_table = element
         elif tag == "tr" and self._data_table is not None:
-            self._flush()
             self._cells = []
-        elif tag == "tr" or (tag in {"td", "th"} and self._cells is None):
-            self._flush()
-        elif tag in {"td", "th"} and self._cells is not None:
-            self._inline.clear()
         elif tag == "li":
-            self._flush()
-            self._pending_bullet = True
+            self._bullet = self._bullet_of(element)
         elif tag == "br":
-            self._inline.append(" " if self._cells is not None else _LINE_BREAK)
+            self._inline.append(_LINE_BREAK)
         elif tag == "pre":
             self._preformatted += 1
 
     def _close(self, element: etree._Element) -> None:
         tag = element.tag
-        if tag in {"td", "th"} and self._cells is not None:
-            self._cells.append(self._take())
-        elif tag == "tr" and self._cells is not None:
-            cells, self._cells = self._cells, None
-            if any(cells):
-                self._emit(" | ".join(cells), "row")
-        elif element is self._data_table:
-            self._data_table = None
-            self._last_kind = ""
-        elif self._cells is not None:
-            self._inline.append(" " if tag in _BLOCKS or tag in _HEADINGS else "")
-        elif tag in _HEADINGS:
+        if self._cells is not None:
+            self._close_in_row(tag)
+            return
+        if tag in _HEADINGS:
             self._assembler.heading(_HEADINGS[tag], self._take())
             self._last_kind = ""
-        elif tag in _BLOCKS or tag in {"li", "td", "th", "tr"}:
+        elif tag in _BLOCKS:
             self._flush()
-        if tag == "pre":
+        if element is self._data_table:
+            self._data_table = None
+            self._last_kind = ""
+        elif tag == "pre":
             self._preformatted -= 1
+
+    def _open_in_row(self, tag: str) -> None:
+        if tag in _CELLS:
+            self._end_cell(keep_blank=False)
+        elif tag in _BLOCKS or tag == "br":
+            self._inline.append(" ")
+
+    def _close_in_row(self, tag: str) -> None:
+        if tag in _CELLS:
+            self._end_cell(keep_blank=True)
+        elif tag == "tr":
+            self._end_cell(keep_blank=False)
+            cells, self._cells = self._cells or [], None
+            if any(cells):
+                self._emit(" | ".join(cells), "row")
+        elif tag in _BLOCKS:
+            self._inline.append(" ")
+
+    def _end_cell(self, *, keep_blank: bool) -> None:
+        # Text that stands in a row outside its cells is not valid, but it is text.
+        text = self._take()
+        if self._cells is not None and (text or keep_blank):
+            self._cells.append(text)
+
+    def _bullet_of(self, item: etree._Element) -> str:
+        parent = item.getparent()
+        if parent is None or parent.tag != "ol":
+            return "- "
+        start = parent.get("start", "1")
+        number = self._numbers.get(parent, int(start) if re.fullmatch("[0-9]{1,6}", start) else 1)
+        self._numbers[parent] = number + 1
+        return f"{number}. "
 
     def _add(self, text: str | None) -> None:
         if not text:
@@ -152,9 +177,9 @@ class MarkupReader:
         text = self._take()
         if not text.strip():
             return
-        if self._pending_bullet:
-            self._pending_bullet = False
-            self._emit("- " + text, "item")
+        if self._bullet:
+            bullet, self._bullet = self._bullet, ""
+            self._emit(bullet + text, "item")
         else:
             self._emit(text, "paragraph")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import posixpath
 import zipfile
+import zlib
 from collections import Counter
 
 from lxml import etree
@@ -16,6 +17,7 @@ from lxml import etree
 from steelyard_dataprep.parsing.canonical import canonical_text
 from steelyard_dataprep.parsing.document import ParsedDocument
 from steelyard_dataprep.parsing.errors import CorruptDocumentError, TooLargeError
+from steelyard_dataprep.parsing.libxml import raise_if_out_of_memory
 from steelyard_dataprep.parsing.limits import ParseLimits
 from steelyard_dataprep.parsing.media_type import MediaType
 from steelyard_dataprep.parsing.structure import TextAssembler
@@ -24,6 +26,15 @@ from steelyard_dataprep.parsing.word_body import BodyReader
 from steelyard_dataprep.parsing.word_styles import Styles
 
 _MAX_MEMBERS = 10_000
+# RuntimeError: a member that is encrypted by ZIP's own means.
+_BREAKAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+)
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
 _UNREAD_PARTS = {"header": "page headers", "footer": "page footers", "comments": "comment parts"}
 # Network and entity expansion are off, so that neither XXE nor an entity bomb has a way in.
@@ -37,15 +48,14 @@ def parse_docx(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
 
     Raises CorruptDocumentError, TooLargeError (also for a ZIP bomb, before anything is unpacked).
     """
-    assembler = TextAssembler(name, limits.max_text_chars)
+    assembler = TextAssembler(name, limits)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _refuse_bomb(name, archive, limits)
             package = _Package(name, archive)
             title = _core_title(package)
             ignored = _read(name, package, assembler)
-    except (zipfile.BadZipFile, etree.XMLSyntaxError, EOFError, OSError, NotImplementedError, RuntimeError) as error:
-        # RuntimeError: a member that is encrypted by ZIP's own means.
+    except _BREAKAGE as error:
         cause = f"{type(error).__name__}: {error}"
         raise CorruptDocumentError(name, f"is not a readable Word document ({cause})") from error
     text, sections = assembler.finish()
@@ -70,7 +80,11 @@ class _Package:
         """Return the root of a part, or None if there is no such part."""
         if path not in self._members:
             return None
-        root = etree.fromstring(self._archive.read(path), _PARSER)
+        try:
+            root = etree.fromstring(self._archive.read(path), _PARSER)
+        except etree.XMLSyntaxError as error:
+            raise_if_out_of_memory(error)
+            raise CorruptDocumentError(self._name, f"{path} is not well-formed XML ({error})") from error
         if root.getroottree().docinfo.doctype:
             raise CorruptDocumentError(self._name, f"{path} declares a document type, which no Word document does")
         return root

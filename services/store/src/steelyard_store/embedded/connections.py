@@ -11,7 +11,7 @@ from typing import Literal
 
 from steelyard_store.embedded.faults import typed_errors
 from steelyard_store.embedded.interruption import interruptible
-from steelyard_store.embedded.schema import check_schema
+from steelyard_store.embedded.schema import check_not_foreign, check_schema
 from steelyard_store.errors import StoreClosed, StoreError, StoreNotInitialised
 
 Role = Literal["reader", "writer", "creator"]
@@ -25,6 +25,7 @@ def open_connection(path: Path, role: Role, busy_timeout_s: float) -> sqlite3.Co
 
     Raises:
         sqlite3.Error: to be translated by the caller.
+        SchemaMismatch: the file is another application's; it is not touched.
     """
     mode = "rwc" if role == "creator" else "rw"
     connection = sqlite3.connect(
@@ -38,13 +39,14 @@ def open_connection(path: Path, role: Role, busy_timeout_s: float) -> sqlite3.Co
         if role == "reader":
             connection.execute("PRAGMA query_only = ON")
         else:
+            check_not_foreign(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             # NORMAL would lose the last acknowledged publications in a power cut.
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA secure_delete = ON")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-    except sqlite3.Error:
+    except (sqlite3.Error, StoreError):
         connection.close()
         raise
     return connection

@@ -52,7 +52,9 @@ def typed_errors(path: Path) -> Iterator[None]:
 
 def _translate(path: Path, cause: sqlite3.Error) -> StoreError:
     code = getattr(cause, "sqlite_errorcode", None)
-    if code is None:  # raised by the Python module itself, not by SQLite
+    if code is None and "UTF-8" in str(cause):  # the Python module's own finding in what SQLite returned
+        return StoreCorrupt(f"store {path}: text is damaged; restore it from a backup or ingest again ({cause})")
+    if code is None:
         return StoreError(f"store {path}: {cause}")
     if code & _PRIMARY_CODE == sqlite3.SQLITE_CANTOPEN and not path.exists():
         return StoreNotInitialised(f"there is no store at {path}")

@@ -182,7 +182,10 @@ class VectorMatrix:
         keep = np.flatnonzero(self._alive[: self._length])
         self._units = self._units[keep]
         self._row_ids = self._row_ids[keep]
-        self._codes = self._codes[keep]
+        codes = self._codes[keep]
+        first, second, third = (names.only(codes[:, column]) for column, names in enumerate(self._names))
+        self._names = (first[0], second[0], third[0])
+        self._codes = np.stack([first[1], second[1], third[1]], axis=1)
         self._alive = np.ones(len(keep), dtype=np.bool_)
         self._chunk_ids = [self._chunk_ids[at] for at in keep]
         self._length = len(keep)
@@ -202,6 +205,15 @@ class Names:
     def codes(self, names: Iterable[str]) -> list[int]:
         """Return the numbers of those ``names`` that any row has."""
         return [code for name in names if (code := self._codes.get(name)) is not None]
+
+    def only(self, codes: NDArray[np.int32]) -> tuple[Names, NDArray[np.int32]]:
+        """Return new numbers without gaps for the names that ``codes`` still uses, and ``codes`` in those numbers."""
+        used, renumbered = np.unique(codes, return_inverse=True)
+        by_code = list(self._codes)
+        kept = Names()
+        for code in used:
+            kept.code(by_code[code])
+        return kept, renumbered.astype(np.int32)
 
 
 def _grown(array: NDArray[_Scalar], length: int, rows: int) -> NDArray[_Scalar]:

@@ -11,6 +11,7 @@ from steelyard_store.embedded.rows import vectors_from_blobs
 from steelyard_store.embedded.schema import Meta
 
 _BATCH_ROWS = 4_096
+_HEADROOM = 8  # room for 1/8 more, so that the first publication after loading does not copy every vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class MatrixCache:
         else:
             matrix = VectorMatrix(meta.model.dimension)
             (rows,) = connection.execute("SELECT count(*) FROM chunk").fetchone()
-            matrix.reserve(rows)
+            matrix.reserve(rows + rows // _HEADROOM)
         for batch in _added_after(connection, matrix.last_row_id, meta.model.dimension):
             matrix.append(batch)
         self._loaded = _Loaded(meta, matrix, matrix.snapshot())

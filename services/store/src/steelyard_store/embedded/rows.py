@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
 
+from steelyard_store.errors import StoreCorrupt
 from steelyard_store.records import Chunk, Document, DocumentSummary, Filter
 from steelyard_store.validation import Float32
 
@@ -81,7 +82,7 @@ def summary_from_row(row: Row) -> DocumentSummary:
         content_sha256=content_sha256,
         size_bytes=size_bytes,
         created_at=created_at,
-        notes=tuple(json.loads(notes)),
+        notes=_notes(document_id, notes),
         chunk_count=chunk_count,
     )
 
@@ -127,15 +128,24 @@ def vector_to_blob(vector: Float32) -> bytes:
     return vector.astype(_LITTLE_ENDIAN, copy=False).tobytes()
 
 
-def vectors_from_blobs(blobs: Iterable[bytes], dimension: int) -> Float32:
-    """Stack stored vectors into a new writable matrix of shape ``[n, dimension]``."""
+def vectors_from_blobs(blobs: Collection[bytes], dimension: int) -> Float32:
+    """Stack stored vectors into a new writable matrix of shape ``[n, dimension]``.
+
+    Raises:
+        StoreCorrupt: one is not what a publication could have stored.
+    """
+    if any(len(blob) != dimension * _LITTLE_ENDIAN.itemsize for blob in blobs):
+        raise StoreCorrupt(f"a stored vector does not have {dimension} dimensions; run an audit of the store")
     flat = np.frombuffer(bytearray().join(blobs), dtype=_LITTLE_ENDIAN)
-    return flat.astype(np.float32, copy=False).reshape(-1, dimension)
+    matrix = flat.astype(np.float32, copy=False).reshape(-1, dimension)
+    if not (np.isfinite(matrix).all() and matrix.any(axis=1).all()):
+        raise StoreCorrupt("a stored vector is not finite or has zero norm; run an audit of the store")
+    return matrix
 
 
 def id_list(ids: Iterable[str]) -> str:
     """Ids as one bound value for ``json_each``: the statement's text does not depend on their number."""
-    return json.dumps(list(ids))
+    return json.dumps(list(ids), ensure_ascii=False)
 
 
 def where(alias: str, filter: Filter) -> tuple[str, list[str]]:  # noqa: A002  the port's word
@@ -149,6 +159,13 @@ def where(alias: str, filter: Filter) -> tuple[str, list[str]]:  # noqa: A002  t
         conditions.append(_one_of(alias, "source"))
         values.append(id_list(sorted(filter.sources)))
     return " AND ".join(conditions), values
+
+
+def _notes(document_id: str, stored: str) -> tuple[str, ...]:
+    try:
+        return tuple(json.loads(stored))
+    except (TypeError, ValueError) as cause:
+        raise StoreCorrupt(f"the notes of document {document_id!r} are damaged; run an audit of the store") from cause
 
 
 def _one_of(alias: str, column: str) -> str:

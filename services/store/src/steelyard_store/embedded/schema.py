@@ -117,12 +117,21 @@ def check_schema(connection: sqlite3.Connection) -> None:
     """
     if _is_blank(connection):
         raise StoreNotInitialised("the store file is blank: it has not been initialised")
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    if application != APPLICATION_ID:
-        raise SchemaMismatch(f"the file is a database of another application (application_id {application})")
+    check_not_foreign(connection)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version != SCHEMA_VERSION:
         raise SchemaMismatch(f"the store has schema version {version}, this release reads {SCHEMA_VERSION}")
+
+
+def check_not_foreign(connection: sqlite3.Connection) -> None:
+    """Confirm that the open database is blank or a store, before anything in it is changed.
+
+    Raises:
+        SchemaMismatch: it belongs to another application.
+    """
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application != APPLICATION_ID and not _is_blank(connection):
+        raise SchemaMismatch(f"the file is a database of another application (application_id {application})")
 
 
 def read_meta(connection: sqlite3.Connection) -> Meta:

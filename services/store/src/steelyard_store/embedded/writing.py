@@ -98,7 +98,7 @@ class EmbeddedWriting:
         status: PublishStatus = "published" if previous is None else "replaced"
         return PublishResult(status, document.document_id, document.revision, len(chunks), previous)
 
-    def delete(self, document_id: str, within: Filter | None) -> bool:
+    def delete(self, document_id: str, within: Filter | None = None) -> bool:
         """See ``ChunkWriter.delete``."""
         check_name("document_id", document_id, InvalidQuery)
         condition, values = ("1", []) if within is None else rows.where("d", checked_filter(within))

@@ -1,4 +1,6 @@
-"""Yes and no as an answer of their own."""
+"""Yes and no as an answer of their own, and the questions that ask for one."""
+
+import re
 
 from .words import fold, words
 
@@ -26,3 +28,29 @@ def particle(sentence: str) -> str:
         if fold(candidate) in YES | NO and (candidate in (bare, first) or not candidate.isascii()):
             return fold(candidate)
     return ""
+
+
+_ASKS_SOMETHING = re.compile(
+    r"\b(?:what|which|who|whom|whose|when|where|why|how|"
+    r"was (?:ist|sind|kostet|bedeutet|macht|passiert|muss|soll)|welche\w*|wer|wen|wem|wann|wo|woher|wohin|woraus|womit|wofür|"
+    r"warum|wie|wieso|wodurch|worin|worauf)\b|"
+    r"何|いつ|どこ|誰|だれ|どの|どれ|どちら|いくら|いくつ|なぜ|どう|什么|多少|谁|哪|几|怎|为何|何时",
+    re.IGNORECASE,
+)
+_POLAR_OPENING = re.compile(
+    r"\s*(?:is|are|am|was|were|be|do|does|did|can|could|may|might|must|shall|should|will|would|has|have|had)\b|"
+    r"\s*(?!und\b|in\b|bei\b|mit\b|für\b|von\b|the\b|and\b|der\b|die\b|das\b)[a-zäöü]+[ts]\s|"
+    r"\s*(?:ist|sind|war|waren|kann|können|darf|dürfen|muss|müssen|soll|sollen|haben|werden)\b|\s*(?:هل|أ)\s?",
+    re.IGNORECASE,
+)
+_POLAR_ENDING = re.compile(r"(?:か|吗|嗎)\s*[?？。]?\s*\Z")
+_QUESTION_MARK = re.compile(r"[?？؟]\s*\Z")
+
+
+def is_polar(question: str) -> bool:
+    """Whether `question` asks for a yes or no: by its first word or its last particle, and without `what` or `how`."""
+    if _ASKS_SOMETHING.search(question):
+        return False
+    if _POLAR_ENDING.search(question):
+        return True
+    return _QUESTION_MARK.search(question) is not None and _POLAR_OPENING.match(question) is not None

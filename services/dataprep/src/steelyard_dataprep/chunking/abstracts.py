@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from steelyard_dataprep.chunking.counter import TokenCounter
-from steelyard_dataprep.chunking.splitter import Sizer, split
+from steelyard_dataprep.chunking.splitter import Sizer, SpanSplitter
 
 # Sentence ends of Latin, Greek, Arabic, Devanagari and CJK scripts; the last need no space after them.
 _SENTENCE = re.compile(
@@ -49,5 +49,5 @@ def _joined(chosen: str, sentence: str) -> str:
 
 def _beginning(text: str, count_tokens: TokenCounter, max_tokens: int) -> str:
     sizer = Sizer(count_tokens, max_tokens, _CHARS_PER_TOKEN * max_tokens)
-    start, end = next(split(text, 0, len(text), sizer), (0, 0))
+    start, end = next(SpanSplitter(text).split(0, len(text), sizer), (0, 0))
     return text[start:end]
