@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from tests.unit.cli import samples
-from tests.unit.cli.doubles import problem
 from typer.testing import CliRunner
 
 from steelyard_cli.main import app
+from tests.unit.cli import samples
+from tests.unit.cli.doubles import problem
 
 _EVENTS = {"Content-Type": "text/event-stream; charset=utf-8"}
 _CHAT = "POST /v1/chat/completions"

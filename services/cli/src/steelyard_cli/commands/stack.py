@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from .. import environment, options, settings_catalogue, startup
+from .. import environment, options
 from ..errors import StackError
 from ..exits import ExitCode
 from ..render.live import StackView
@@ -49,6 +49,9 @@ def up(
     state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Start every service and wait until all are ready; a service that crashes later is started again."""
+    # Imported here: the services' settings need numpy, which would slow down every command.
+    from .. import settings_catalogue, startup
+
     terminal = Terminal.open(as_json=as_json)
     environment.apply(env_file)
     os.environ.update(startup.link(os.environ))

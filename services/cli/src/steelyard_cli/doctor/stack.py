@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard_models.cache import default_cache_dir, locate
@@ -90,9 +89,3 @@ async def _info(path: Path) -> str:
     async with EmbeddedReader(path) as reader:
         info: StoreInfo = await reader.check()
     return f"{info.documents} documents, {info.chunks} chunks"
-
-
-def worst(findings: Sequence[Finding]) -> Level:
-    """The worst level among findings."""
-    order = list(Level)
-    return max((finding.level for finding in findings), key=order.index, default=Level.OK)
