@@ -76,7 +76,12 @@ async def observe(reader: ChunkReader) -> dict[str, str]:
 async def watch(reader: ChunkReader) -> None:
     """Observe until standard input ends."""
     ended = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+
+    def wait_for_end() -> None:
+        sys.stdin.read()
+        ended.set()
+
+    threading.Thread(target=wait_for_end, daemon=True).start()
     last: dict[str, str] = {}
     while not ended.is_set():
         seen = await observe(reader)

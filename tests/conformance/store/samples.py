@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +26,10 @@ class Publication:
 
     document: Document
     chunks: list[Chunk]
-    vectors: Float32
+    vectors: NDArray[Any]
 
     @property
-    def args(self) -> tuple[Document, list[Chunk], Float32, ModelIdentity]:
+    def args(self) -> tuple[Document, list[Chunk], NDArray[Any], ModelIdentity]:
         return self.document, self.chunks, self.vectors, MODEL
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
 
-from steelyard_store import ChunkReader, ModelMismatch, StoreClosed, StoreNotInitialised
+from steelyard_store import ChunkReader, ModelIdentity, ModelMismatch, StoreClosed, StoreNotInitialised
 from tests.conformance.store.harness import Opened, StoreUnderTest
 from tests.conformance.store.samples import MODEL, OPEN, ids, publication, vectors
 
 pytestmark = pytest.mark.anyio
 
 QUERY = vectors(1)[0]
-READS = {
+Read = Callable[[ChunkReader], Awaitable[object]]
+READS: dict[str, Read] = {
     "check": lambda reader: reader.check(),
     "search_vector": lambda reader: reader.search_vector(QUERY, 3, OPEN),
     "search_lexical": lambda reader: reader.search_lexical("alpha", 3, OPEN),
@@ -31,10 +33,10 @@ READS = {
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
-async def test_no_read_of_a_missing_store_gives_a_result(place: StoreUnderTest, read: object) -> None:
+async def test_no_read_of_a_missing_store_gives_a_result(place: StoreUnderTest, read: Read) -> None:
     reader = place.reader()
     with pytest.raises(StoreNotInitialised):
-        await read(reader)  # type: ignore[operator]
+        await read(reader)
     await reader.close()
 
 
@@ -82,12 +84,12 @@ async def test_a_store_that_was_emptied_is_honestly_empty(store: Opened) -> None
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
-async def test_a_store_that_disappears_is_an_error_not_an_old_answer(store: Opened, read: object) -> None:
+async def test_a_store_that_disappears_is_an_error_not_an_old_answer(store: Opened, read: Read) -> None:
     await store.publish(publication("d"))
     await store.reader.search_vector(QUERY, 3, OPEN)
     store.place.remove()
     with pytest.raises(StoreNotInitialised):
-        await read(store.reader)  # type: ignore[operator]
+        await read(store.reader)
 
 
 async def test_a_write_to_a_store_that_disappeared_is_not_acknowledged(store: Opened) -> None:
@@ -109,10 +111,15 @@ async def test_a_store_that_was_made_anew_is_read_anew(store: Opened) -> None:
     assert await store.reader.chunks(["old#0"], OPEN) == {}
 
 
-@pytest.mark.parametrize("field", ["model_id", "revision", "dimension"])
-async def test_a_reader_of_another_model_is_refused_with_both_names_and_the_fix(store: Opened, field: str) -> None:
+@pytest.mark.parametrize(
+    "other",
+    [replace(MODEL, model_id="other"), replace(MODEL, revision="other"), replace(MODEL, dimension=7)],
+    ids=["model", "revision", "dimension"],
+)
+async def test_a_reader_of_another_model_is_refused_with_both_names_and_the_fix(
+    store: Opened, other: ModelIdentity
+) -> None:
     await store.publish(publication("d"))
-    other = replace(MODEL, **{field: 7 if field == "dimension" else "other"})
     reader = store.place.reader(other)
     for read in READS.values():
         with pytest.raises(ModelMismatch) as caught:
@@ -152,12 +159,12 @@ async def test_everything_is_there_after_a_restart(store: Opened) -> None:
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
-async def test_a_closed_reader_says_so(store: Opened, read: object) -> None:
+async def test_a_closed_reader_says_so(store: Opened, read: Read) -> None:
     reader: ChunkReader = store.place.reader()
     await reader.close()
     await reader.close()
     with pytest.raises(StoreClosed):
-        await read(reader)  # type: ignore[operator]
+        await read(reader)
 
 
 async def test_a_closed_writer_says_so(store: Opened) -> None:

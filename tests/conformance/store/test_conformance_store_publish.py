@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -147,7 +148,7 @@ def good() -> Publication:
     return publication("d", ["one", "two", "three"])
 
 
-BROKEN = {
+BROKEN: dict[str, Callable[[Publication], Publication]] = {
     "fewer vectors": lambda p: replace(p, vectors=p.vectors[:2]),
     "more vectors": lambda p: replace(p, vectors=vectors(4)),
     "no chunks": lambda p: replace(p, chunks=[], vectors=vectors(0)),

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from steelyard_store import ChunkReader, ChunkWriter, Filter, InvalidQuery
+from steelyard_store import ChunkReader, ChunkWriter, DocumentSummary, Filter, InvalidQuery
 from tests.conformance.store.harness import Opened
 from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication
 
@@ -113,7 +113,8 @@ async def test_a_window_of_a_document_is_a_range_of_ordinals(store: Opened) -> N
 async def test_listing_goes_through_all_documents_page_by_page(store: Opened) -> None:
     await store.publish(*(publication(f"d{number:02}", ["x"] * (1 + number % 3)) for number in range(11)))
     await store.publish(publication("d05-hidden", scope="team-b"))
-    seen, after = [], None
+    seen: list[DocumentSummary] = []
+    after = None
     while True:
         page = await store.reader.documents(OPEN, limit=4, after=after)
         seen += page.documents

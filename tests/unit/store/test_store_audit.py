@@ -4,10 +4,10 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.conformance.store.samples import MODEL, publication
 
 from steelyard_store.embedded import audit, create
 from steelyard_store.embedded.writing import EmbeddedWriting
+from tests.conformance.store.samples import MODEL, publication
 
 DAMAGES = {
     "a lost chunk": ("DELETE FROM chunk WHERE chunk_id = 'd1#1'", "document d1 does not have the chunks"),

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication
 
 from steelyard_store import (
     SchemaMismatch,
@@ -20,10 +19,11 @@ from steelyard_store import (
     StoreUnavailable,
 )
 from steelyard_store.embedded import audit, create
-from steelyard_store.embedded.connections import ConnectionPool
+from steelyard_store.embedded.connections import ConnectionPool, FileIdentity
 from steelyard_store.embedded.faults import typed_errors
 from steelyard_store.embedded.reading import EmbeddedReading
 from steelyard_store.embedded.writing import EmbeddedWriting
+from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication
 
 QUERY = np.ones(DIMENSION, dtype=np.float32)
 
@@ -58,10 +58,14 @@ def every_read(reading: EmbeddedReading) -> list[Callable[[], object]]:
     ]
 
 
+def everything(path: Path) -> list[Callable[[], object]]:
+    return [*every_read(EmbeddedReading(path, None, 1.0)), lambda: create(path, MODEL), lambda: audit(path)]
+
+
 def test_a_file_that_is_not_a_database(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.write_text("this is a text file, and long enough to have a header" * 100)
-    for call in (*every_read(EmbeddedReading(path, None, 1.0)), lambda: create(path, MODEL), lambda: audit(path)):
+    for call in everything(path):
         with pytest.raises(StoreCorrupt, match="not a store") as caught:
             call()
         assert isinstance(caught.value.__cause__, sqlite3.DatabaseError)
@@ -75,7 +79,7 @@ def test_a_database_of_another_application_is_left_alone(tmp_path: Path) -> None
         other.execute("CREATE TABLE photographs (name TEXT)")
     other.close()
     before = path.read_bytes()
-    for call in (*every_read(EmbeddedReading(path, None, 1.0)), lambda: create(path, MODEL), lambda: audit(path)):
+    for call in everything(path):
         with pytest.raises(SchemaMismatch, match="another application"):
             call()
     assert path.read_bytes() == before
@@ -104,7 +108,7 @@ def test_a_blank_file_is_not_initialised(tmp_path: Path) -> None:
 def test_a_directory_in_its_place(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.mkdir()
-    for call in (*every_read(EmbeddedReading(path, None, 1.0)), lambda: create(path, MODEL)):
+    for call in everything(path):
         with pytest.raises(StoreUnavailable):
             call()
 
@@ -248,8 +252,8 @@ def test_a_file_that_is_replaced_during_a_write_is_not_acknowledged(
     writing = EmbeddedWriting(path, 1.0)
     original = ConnectionPool._give_back
 
-    def replaced(self: ConnectionPool, *args: object) -> None:
-        original(self, *args)
+    def replaced(self: ConnectionPool, connection: sqlite3.Connection, identity: FileIdentity) -> None:
+        original(self, connection, identity)
         path.unlink()
         create(path, MODEL)
 

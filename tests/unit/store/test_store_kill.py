@@ -8,11 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.conformance.store.samples import MODEL, OPEN, publication
-
 from steelyard_store.embedded import audit, create
 from steelyard_store.embedded.reading import EmbeddedReading
 from steelyard_store.embedded.writing import EmbeddedWriting
+from tests.conformance.store.samples import MODEL, OPEN, publication
 
 ROOT = Path(__file__).parents[3]
 KILLS = 24

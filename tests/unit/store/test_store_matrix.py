@@ -39,7 +39,8 @@ def row_ids(snapshot: MatrixSnapshot, query: np.ndarray, k: int, chosen: Filter 
 def test_random_appends_and_removals_equal_a_matrix_built_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_COMPACT_MINIMUM", 20)
     rng = random.Random(3)
-    grown, rows, following = VectorMatrix(D), {}, 1
+    grown, following = VectorMatrix(D), 1
+    rows: dict[int, np.ndarray] = {}
     query = np.random.default_rng(9).standard_normal(D).astype(np.float32)
     lengths = []
     for _ in range(150):
@@ -86,7 +87,7 @@ def test_rows_are_ranked_exactly_though_float32_cannot_tell_them_apart() -> None
     grown = VectorMatrix(384)
     ids = list(range(1, 501))
     grown.append(Batch(ids, [f"c{i:03}" for i in ids], ["s0"] * 500, ["d"] * 500, ["f"] * 500, rows))
-    expected = np.lexsort((ids, -exact_cosines(unit_rows(rows), base)))[:20] + 1
+    expected = np.lexsort((np.array(ids), -exact_cosines(unit_rows(rows), base)))[:20] + 1
     assert row_ids(grown.snapshot(), base, 20) == expected.tolist()
 
 

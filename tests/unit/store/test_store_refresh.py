@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication
 
 from steelyard_store.embedded import create, matrix_cache, writing
 from steelyard_store.embedded.matrix import Batch, VectorMatrix
 from steelyard_store.embedded.reading import EmbeddedReading
 from steelyard_store.embedded.writing import EmbeddedWriting
+from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication
 
 QUERY = np.linspace(1, 2, DIMENSION, dtype=np.float32)
 
@@ -119,14 +119,3 @@ def test_random_changes_are_followed_exactly(writer: EmbeddedWriting, reader: Em
         if rng.random() < 0.5:
             assert now(reader) == anew(reader)
     assert now(reader) == anew(reader)
-
-
-def test_deleted_text_is_not_left_in_the_file(writer: EmbeddedWriting, tmp_path: Path) -> None:
-    for number in range(20):
-        writer.publish(*publication(f"d{number}").args)
-    writer.publish(*publication("secret", ["plutoniumcanary lies in the cellar"]).args)
-    writer.delete("secret")
-    with writer._pool.connection() as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert b"lies in the cellar" not in content

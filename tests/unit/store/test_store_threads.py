@@ -9,13 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication
 
 from steelyard_store import StoreUnavailable
 from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter, create
 from steelyard_store.embedded.interruption import Interruption, interruptible, uninterruptible
+from steelyard_store.embedded.matrix import MatrixSnapshot
 from steelyard_store.embedded.matrix_cache import MatrixCache
 from steelyard_store.embedded.reading import EmbeddedReading
+from steelyard_store.embedded.schema import Meta
+from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication
 
 pytestmark = pytest.mark.anyio
 
@@ -91,10 +93,10 @@ async def test_loading_goes_on_when_its_caller_gives_up(path: Path, monkeypatch:
     begun, go_on = threading.Event(), threading.Event()
     original = MatrixCache.refresh
 
-    def slow(self: MatrixCache, connection: sqlite3.Connection, *args: object) -> object:
+    def slow(self: MatrixCache, connection: sqlite3.Connection, meta: Meta) -> MatrixSnapshot:
         begun.set()
         go_on.wait()
-        return original(self, connection, *args)
+        return original(self, connection, meta)
 
     monkeypatch.setattr(MatrixCache, "refresh", slow)
     async with EmbeddedWriter(path) as writer, EmbeddedReader(path, threads=1) as reader:

@@ -111,7 +111,7 @@ class Jobs:
 
 
 def status_of(job: Job) -> int:
-    """The HTTP status of a report: 202 while it runs, 200 if none was rejected, 207 if some were, else the first error's."""
+    """202 while the job runs, 200 if no file was rejected, 207 if some were, and if all were the first one's own."""
     rejected = [result for result in job.files if result.status is FileStatus.REJECTED]
     if job.state is JobState.RUNNING:
         return 202

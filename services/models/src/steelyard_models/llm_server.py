@@ -15,11 +15,11 @@ import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 from .cache import locate
 from .catalogue import load_catalogue
@@ -74,10 +74,13 @@ def serve(settings: LlmServerSettings) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)
     server = _start(settings)
     url = str(server.listening_address)
-    _await_health(url)
+    parts = urlsplit(url)
+    if parts.hostname is None or parts.port is None:
+        raise LlmServerError(f"llama.cpp listens on {url!r}, which is no host and port")
+    _await_health(parts.hostname, parts.port)
     ready = {
         "event": "ready",
-        "port": urlsplit(url).port,
+        "port": parts.port,
         "url": url,
         "model": settings.alias,
         "context": settings.context,
@@ -120,13 +123,18 @@ def _start(settings: LlmServerSettings) -> Any:
         ) from error
 
 
-def _await_health(url: str) -> None:
+def _await_health(address: str, port: int) -> None:
     """Make sure that the request loop runs: the address is known a moment earlier."""
+    connection = HTTPConnection(address, port, timeout=60)  # not urllib, which would ask a proxy from the environment
     try:
-        with urlopen(f"{url}/health", timeout=60) as answer:  # noqa: S310 - our own loopback address
-            answer.read()
-    except (URLError, OSError) as error:
-        raise LlmServerError(f"{url}/health: {error}") from error
+        connection.request("GET", "/health")
+        status = connection.getresponse().status
+    except (OSError, HTTPException) as error:
+        raise LlmServerError(f"{address}:{port} does not answer: {error}") from error
+    finally:
+        connection.close()
+    if status != HTTPStatus.OK:
+        raise LlmServerError(f"{address}:{port}/health answers {status}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,6 +1,6 @@
 """Parsed documents in, token-sized chunks with exact spans out."""
 
-from steelyard_dataprep.chunking.abstract import abstract
+from steelyard_dataprep.chunking.abstracts import abstract
 from steelyard_dataprep.chunking.chunker import chunk
 from steelyard_dataprep.chunking.counter import token_counter
 from steelyard_dataprep.chunking.spans import ChunkingError, ChunkSpan

@@ -1,10 +1,10 @@
 """Files in, canonical text with sections and pages out."""
 
+from steelyard_dataprep.parsing.dispatch import parse
 from steelyard_dataprep.parsing.document import PageSpan, ParsedDocument, Section
 from steelyard_dataprep.parsing.errors import ParseError
 from steelyard_dataprep.parsing.limits import ParseLimits
 from steelyard_dataprep.parsing.media_type import MediaType
-from steelyard_dataprep.parsing.parse import parse
 
 # Raise it whenever the same bytes give another ParsedDocument: stored revisions are named after it.
 PARSER_VERSION = "1"

@@ -72,11 +72,12 @@ def _strict(data: bytes, encoding: str) -> str | None:
 
 def _superset(label: str) -> str | None:
     try:
-        info = codecs.lookup(label.strip())
+        # Decoding refuses codecs such as hex and rot13, which a look-up would find.
+        b"a".decode(label, "replace")
     except LookupError:
         return None
-    # Codecs such as hex or rot13 are found under the same lookup but do not decode text.
-    return _SUPERSETS.get(info.name, info.name) if info._is_text_encoding else None
+    name = codecs.lookup(label).name
+    return _SUPERSETS.get(name, name)
 
 
 def _unmarked_utf16(name: str, data: bytes) -> Decoded:

@@ -9,7 +9,13 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from contextlib import suppress
 
 from steelyard_dataprep.parsing.document import ParsedDocument
-from steelyard_dataprep.parsing.errors import ParserCrashedError, ParserTimeoutError, TooLargeError
+from steelyard_dataprep.parsing.errors import (
+    ParseError,
+    ParserCrashedError,
+    ParserMemoryError,
+    ParserTimeoutError,
+    TooLargeError,
+)
 from steelyard_dataprep.parsing.limits import ParseLimits
 from steelyard_dataprep.parsing.wire import LENGTH, ParseRequest, decode_reply, encode_request, frame
 
@@ -85,8 +91,14 @@ async def _end(process: Process) -> None:
         await process.wait()
 
 
-def _cause_of_death(name: str, status: int, limits: ParseLimits) -> ParserCrashedError | ParserTimeoutError:
-    if status in {-signal.SIGXCPU, -signal.SIGKILL}:
+def _cause_of_death(name: str, status: int, limits: ParseLimits) -> ParseError:
+    if status == -signal.SIGXCPU:
         return ParserTimeoutError(name, f"used more than {limits.cpu_seconds} s of CPU time to parse (cpu_seconds)")
-    cause = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+    if status == -signal.SIGKILL:
+        return ParserMemoryError(name, "the parser process was killed, most likely because the host ran out of memory")
+    if status < 0:
+        # Native parsers also abort when they reach their limit.
+        cause = f"{signal.strsignal(-status)}, with {limits.memory_bytes} bytes of memory at most"
+    else:
+        cause = f"exit status {status}"
     return ParserCrashedError(name, f"the parser process died on it ({cause})")

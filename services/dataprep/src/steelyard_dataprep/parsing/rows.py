@@ -55,7 +55,7 @@ def _document(
     text_column: str | None,
     media_type: MediaType,
 ) -> ParsedDocument:
-    assembler = TextAssembler(name, limits.max_text_chars)
+    assembler = TextAssembler(name, limits)
     unused: dict[str, None] = {}
     for number, row in rows:
         if text_column is None:

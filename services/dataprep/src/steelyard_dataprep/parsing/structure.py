@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from steelyard_dataprep.parsing.canonical import canonical_text
 from steelyard_dataprep.parsing.document import Section
 from steelyard_dataprep.parsing.errors import TooLargeError
+from steelyard_dataprep.parsing.limits import ParseLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,9 @@ def sections_from(headings: list[Heading], length: int) -> tuple[Section, ...]:
 class TextAssembler:
     """Collects the blocks of a document whose format is not text itself (HTML, DOCX, tables)."""
 
-    def __init__(self, name: str, max_chars: int) -> None:
+    def __init__(self, name: str, limits: ParseLimits) -> None:
         self._name = name
-        self._max_chars = max_chars
+        self._limits = limits
         self._parts: list[str] = []
         self._length = 0
         self._headings: list[Heading] = []
@@ -49,7 +50,7 @@ class TextAssembler:
     def block(self, text: str, separator: str = "\n\n") -> None:
         """Append a block, `separator` before it; blank blocks are skipped.
 
-        Raises TooLargeError when the text grows above its limit.
+        Raises TooLargeError when the text, or with the other methods the number of sections, exceeds its limit.
         """
         self._append(text, separator)
 
@@ -57,13 +58,13 @@ class TextAssembler:
         """Append a heading line, which opens a section; a blank one is skipped."""
         span = self._append(" ".join(title.split()), "\n\n")
         if span is not None:
-            self._headings.append(Heading(level, self._parts[-1], *span))
+            self._open(Heading(level, self._parts[-1], *span))
 
     def untitled_section(self, level: int, title: str, text: str) -> None:
         """Append a block that is a section of its own, whose title does not stand in the text."""
         span = self._append(text, "\n\n")
         if span is not None:
-            self._headings.append(Heading(level, title, span[0], span[0]))
+            self._open(Heading(level, title, span[0], span[0]))
 
     def finish(self) -> tuple[str, tuple[Section, ...]]:
         """Return the text and its sections."""
@@ -75,6 +76,12 @@ class TextAssembler:
         """The title of the first heading, or an empty string."""
         return self._headings[0].title if self._headings else ""
 
+    def _open(self, heading: Heading) -> None:
+        self._headings.append(heading)
+        if len(self._headings) > self._limits.max_sections:
+            allowed = self._limits.max_sections
+            raise TooLargeError(self._name, f"has more than {allowed} sections or rows (max_sections)")
+
     def _append(self, text: str, separator: str) -> tuple[int, int] | None:
         text = canonical_text(text)
         if not text.strip():
@@ -85,6 +92,7 @@ class TextAssembler:
         start = self._length
         self._parts.append(text)
         self._length += len(text)
-        if self._length > self._max_chars:
-            raise TooLargeError(self._name, f"its text is longer than {self._max_chars} characters (max_text_chars)")
+        if self._length > self._limits.max_text_chars:
+            allowed = self._limits.max_text_chars
+            raise TooLargeError(self._name, f"its text is longer than {allowed} characters (max_text_chars)")
         return start, self._length

@@ -16,6 +16,7 @@ from steelyard_dataprep.parsing.canonical import canonical_text
 from steelyard_dataprep.parsing.decoding import decode
 from steelyard_dataprep.parsing.document import ParsedDocument
 from steelyard_dataprep.parsing.errors import CorruptDocumentError
+from steelyard_dataprep.parsing.libxml import raise_if_out_of_memory
 from steelyard_dataprep.parsing.limits import ParseLimits
 from steelyard_dataprep.parsing.markup import MarkupReader
 from steelyard_dataprep.parsing.media_type import MediaType
@@ -39,12 +40,12 @@ def parse_html(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
     root = _parse_markup(name, source)
     if root is None:
         return ParsedDocument("", title_from_name(name), MediaType.HTML.value, ())
-    assembler = TextAssembler(name, limits.max_text_chars)
+    assembler = TextAssembler(name, limits)
     ignored = MarkupReader(assembler).read(root)
     text, sections = assembler.finish()
     if not text:
         # A page that marks all of itself as navigation or the like: better that than nothing.
-        assembler = TextAssembler(name, limits.max_text_chars)
+        assembler = TextAssembler(name, limits)
         ignored = MarkupReader(assembler, keep_boilerplate=True).read(root)
         text, sections = assembler.finish()
     title = canonical_text(" ".join((root.findtext(".//head/title") or "").split()))
@@ -69,6 +70,7 @@ def _parse_markup(name: str, source: str) -> lxml_html.HtmlElement | None:
     except etree.ParserError:
         return None
     except etree.XMLSyntaxError as error:
+        raise_if_out_of_memory(error)
         raise CorruptDocumentError(name, f"is not HTML ({error})") from error
     fatal = next((entry for entry in parser.error_log if entry.level == etree.ErrorLevels.FATAL), None)
     if fatal is not None:

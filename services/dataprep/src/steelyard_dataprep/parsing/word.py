@@ -17,6 +17,7 @@ from lxml import etree
 from steelyard_dataprep.parsing.canonical import canonical_text
 from steelyard_dataprep.parsing.document import ParsedDocument
 from steelyard_dataprep.parsing.errors import CorruptDocumentError, TooLargeError
+from steelyard_dataprep.parsing.libxml import raise_if_out_of_memory
 from steelyard_dataprep.parsing.limits import ParseLimits
 from steelyard_dataprep.parsing.media_type import MediaType
 from steelyard_dataprep.parsing.structure import TextAssembler
@@ -29,7 +30,6 @@ _MAX_MEMBERS = 10_000
 _BREAKAGE = (
     zipfile.BadZipFile,
     zlib.error,
-    etree.XMLSyntaxError,
     EOFError,
     OSError,
     NotImplementedError,
@@ -48,7 +48,7 @@ def parse_docx(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
 
     Raises CorruptDocumentError, TooLargeError (also for a ZIP bomb, before anything is unpacked).
     """
-    assembler = TextAssembler(name, limits.max_text_chars)
+    assembler = TextAssembler(name, limits)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _refuse_bomb(name, archive, limits)
@@ -80,7 +80,11 @@ class _Package:
         """Return the root of a part, or None if there is no such part."""
         if path not in self._members:
             return None
-        root = etree.fromstring(self._archive.read(path), _PARSER)
+        try:
+            root = etree.fromstring(self._archive.read(path), _PARSER)
+        except etree.XMLSyntaxError as error:
+            raise_if_out_of_memory(error)
+            raise CorruptDocumentError(self._name, f"{path} is not well-formed XML ({error})") from error
         if root.getroottree().docinfo.doctype:
             raise CorruptDocumentError(self._name, f"{path} declares a document type, which no Word document does")
         return root

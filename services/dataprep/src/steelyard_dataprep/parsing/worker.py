@@ -11,10 +11,10 @@ import resource
 import sys
 from typing import BinaryIO
 
+from steelyard_dataprep.parsing.dispatch import parse
 from steelyard_dataprep.parsing.document import ParsedDocument
 from steelyard_dataprep.parsing.errors import CorruptDocumentError, ParseError, ParserMemoryError
 from steelyard_dataprep.parsing.limits import ParseLimits
-from steelyard_dataprep.parsing.parse import parse
 from steelyard_dataprep.parsing.wire import LENGTH, ParseRequest, decode_request, encode_reply, frame
 
 _MAX_OPEN_FILES = 64

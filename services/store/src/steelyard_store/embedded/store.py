@@ -25,7 +25,7 @@ from steelyard_store.records import (
     PublishResult,
     StoreInfo,
 )
-from steelyard_store.validation import Float32, checked_query_vector
+from steelyard_store.validation import Float32, checked_ids, checked_query_vector
 
 # ruff: noqa: A002  `filter` is the port's word for this argument.
 
@@ -106,17 +106,17 @@ class EmbeddedReader:
     async def cosines(self, query: ArrayLike, chunk_ids: Iterable[str], filter: Filter) -> dict[str, float]:
         """See ``ChunkReader.cosines``."""
         vector = checked_query_vector(query)
-        ids = chunk_ids if isinstance(chunk_ids, str) else list(chunk_ids)
+        ids = checked_ids("chunk_ids", chunk_ids)
         return await self._threads.run_interruptibly(lambda: self._store.cosines(vector, ids, filter))
 
     async def embeddings(self, chunk_ids: Iterable[str], filter: Filter) -> dict[str, Float32]:
         """See ``ChunkReader.embeddings``."""
-        ids = chunk_ids if isinstance(chunk_ids, str) else list(chunk_ids)
+        ids = checked_ids("chunk_ids", chunk_ids)
         return await self._threads.run_interruptibly(lambda: self._store.embeddings(ids, filter))
 
     async def chunks(self, chunk_ids: Iterable[str], filter: Filter) -> dict[str, Chunk]:
         """See ``ChunkReader.chunks``."""
-        ids = chunk_ids if isinstance(chunk_ids, str) else list(chunk_ids)
+        ids = checked_ids("chunk_ids", chunk_ids)
         return await self._threads.run_interruptibly(lambda: self._store.chunks(ids, filter))
 
     async def document(self, document_id: str, filter: Filter) -> Document | None:

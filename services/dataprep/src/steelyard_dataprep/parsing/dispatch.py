@@ -33,8 +33,7 @@ def parse(
     if len(document.text) > limits.max_text_chars:
         raise TooLargeError(name, f"its text is longer than {limits.max_text_chars} characters (max_text_chars)")
     if len(document.sections) > limits.max_sections:
-        count = len(document.sections)
-        raise TooLargeError(name, f"has {count} sections or rows, more than {limits.max_sections} (max_sections)")
+        raise TooLargeError(name, f"has more than {limits.max_sections} sections or rows (max_sections)")
     return replace(document, notes=notes + document.notes)
 
 

@@ -1,0 +1,153 @@
+"""Stub neighbours of the gateway for its benchmark: fixed replies, as quick as HTTP allows, in their own process."""
+
+import asyncio
+import base64
+import json
+import struct
+import sys
+
+from aiohttp import web
+
+DIMENSION = 384
+CANDIDATES = 20
+TOKENS = 64
+VECTOR = base64.b64encode(struct.pack(f"<{DIMENSION}f", *([1.0] + [0.0] * (DIMENSION - 1)))).decode()
+SENTENCE = "The approved seal for pump {n} is ZQ-{n} and its cover bolts are tightened to {n} Nm in two passes. "
+
+
+def text(number: int) -> str:
+    return SENTENCE.format(n=number) * 6
+
+
+def metadata(number: int) -> dict[str, object]:
+    return {
+        "chunk_id": f"c{number}",
+        "document_id": "d",
+        "revision": "r",
+        "source": "handbook.md",
+        "char_start": 0,
+        "char_end": len(text(number)),
+        "scope": "public",
+        "scores": {"cosine": 1 - number / 100},
+    }
+
+
+def retrieval(adaptive: bool) -> dict[str, object]:
+    entries = [metadata(i) | ({"chunk_embedding": VECTOR} if adaptive else {}) for i in range(CANDIDATES)]
+    docs = [{"id": f"c{i}", "text": text(i)} for i in range(CANDIDATES)]
+    return {"retrieved_docs": docs, "initial_query": "q", "top_n": 3, "metadata": entries, "score_kind": "cosine"}
+
+
+def reranking() -> dict[str, object]:
+    kept = [{"id": f"c{i}", "text": text(i), "score": 0.9, "rank": i + 1} for i in range(3)]
+    ledger = [
+        {
+            "chunk_id": f"c{i}",
+            "document_id": "d",
+            "retrieval_rank": i + 1,
+            "scores": {"cosine": 1 - i / 100, "rerank": 0.9 - i / 100},
+            "fate": "sent" if i < 3 else "dropped",
+            "reason": "selected" if i < 3 else "over_top_n",
+            **({"rank": i + 1} if i < 3 else {}),
+        }
+        for i in range(CANDIDATES)
+    ]
+    return {
+        "outcome": "ok",
+        "policy_hash": "stub",
+        "strategy": "slice",
+        "score_kind": "rerank",
+        "initial_query": "q",
+        "reranked_docs": kept,
+        "ledger": ledger,
+    }
+
+
+EMBEDDED = json.dumps(
+    {
+        "object": "list",
+        "model": "stub",
+        "data": [{"index": 0, "embedding": VECTOR}],
+        "usage": {"prompt_tokens": 1, "total_tokens": 1},
+    }
+).encode()
+RETRIEVED = {adaptive: json.dumps(retrieval(adaptive)).encode() for adaptive in (False, True)}
+RERANKED = json.dumps(reranking()).encode()
+WORDS = (SENTENCE.format(n=0) * 8).split(" ")[:TOKENS]
+EVENTS = [
+    b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": word + " "}}]}).encode() + b"\n\n"
+    for word in WORDS
+]
+ENDING = (
+    b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\n'
+    b'data: {"choices": [], "usage": {"prompt_tokens": 300, "completion_tokens": 64, "total_tokens": 364}}\n\n'
+    b"data: [DONE]\n\n"
+)
+
+
+def fixed(body: bytes) -> web.Response:
+    return web.Response(body=body, content_type="application/json")
+
+
+async def embeddings(_request: web.Request) -> web.Response:
+    return fixed(EMBEDDED)
+
+
+async def retrieve(request: web.Request) -> web.Response:
+    return fixed(RETRIEVED[(await request.json()).get("reranking_strategy") == "adaptive"])
+
+
+async def rerank(_request: web.Request) -> web.Response:
+    return fixed(RERANKED)
+
+
+async def ready(_request: web.Request) -> web.Response:
+    return fixed(b'{"service": "stub", "ready": true, "dependencies": []}')
+
+
+async def template(_request: web.Request) -> web.Response:
+    return fixed(b'{"prompt": "stub"}')
+
+
+async def tokenize(_request: web.Request) -> web.Response:
+    return fixed(b'{"tokens": [1, 2, 3]}')
+
+
+async def chat(request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    for event in EVENTS:
+        await response.write(event)
+        await asyncio.sleep(0)
+    await response.write(ENDING)
+    return response
+
+
+def main() -> None:
+    """Serve all stubs on one free port and print it."""
+    app = web.Application(client_max_size=2**26)
+    for path, handler in {
+        "/v1/embeddings": embeddings,
+        "/v1/retrieval": retrieve,
+        "/v1/reranking": rerank,
+        "/apply-template": template,
+        "/tokenize": tokenize,
+        "/v1/chat/completions": chat,
+    }.items():
+        app.router.add_post(path, handler)
+    app.router.add_get("/ready", ready)
+    app.router.add_get("/v1/models", ready)
+
+    async def serve() -> None:
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        sys.stdout.write(f"{runner.addresses[0][1]}\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+    asyncio.run(serve())
+
+
+if __name__ == "__main__":
+    main()

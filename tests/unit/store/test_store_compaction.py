@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from steelyard_store import StoreBusy
+from steelyard_store.embedded import audit, compact, create
+from steelyard_store.embedded.reading import EmbeddedReading
+from steelyard_store.embedded.writing import EmbeddedWriting
+from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication
+
+SECRET = "plutoniumcanary lies in the vanadiumcellar"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "store.db"
+    create(path, MODEL)
+    writing = EmbeddedWriting(path, 1.0)
+    for number in range(60):
+        writing.publish(*publication(f"d{number}", ["some text " * 50] * 3).args)
+    writing.publish(*publication("secret", [SECRET]).args)
+    for number in range(50):
+        writing.delete(f"d{number}")
+    writing.delete("secret")
+    writing.close()
+    return path
+
+
+def content(path: Path) -> bytes:
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA wal_checkpoint (TRUNCATE)")
+    connection.close()
+    return b"".join(file.read_bytes() for file in path.parent.iterdir())
+
+
+def test_deleted_text_is_overwritten_at_once(path: Path) -> None:
+    assert b"lies in the" not in content(path)
+
+
+def test_compaction_leaves_no_word_and_gives_back_space(path: Path) -> None:
+    size = len(content(path))
+    compact(path)
+    remains = content(path)
+    assert b"canary" not in remains
+    assert b"cellar" not in remains
+    assert len(remains) < size / 2
+
+
+def test_compaction_changes_nothing_for_an_open_reader(path: Path) -> None:
+    reading = EmbeddedReading(path, MODEL, 1.0)
+    query = np.ones(DIMENSION, dtype=np.float32)
+    before = reading.check(), reading.search_vector(query, 99, OPEN), reading.search_lexical("text", 99, OPEN)
+    assert len(before[1]) == len(before[2]) == 30
+    compact(path)
+    after = reading.check(), reading.search_vector(query, 99, OPEN), reading.search_lexical("text", 99, OPEN)
+    assert after == before
+    assert audit(path) == []
+
+
+def test_compaction_waits_for_a_writer_and_says_so(path: Path) -> None:
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusy):
+        compact(path, busy_timeout_s=0.05)
+    holder.close()
