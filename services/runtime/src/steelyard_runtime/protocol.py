@@ -41,8 +41,10 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read what arrived; close the connection when it makes a head larger than the limit."""
+        awaited = self._head_timer
         super().data_received(data)
-        if self._head_timer is None:
+        if awaited is None or self._head_timer is not awaited:
+            # A head ended or began within `data`; how much of it is of the next head is not known, and little.
             self._unfinished = 0
             return
         self._unfinished += len(data)
