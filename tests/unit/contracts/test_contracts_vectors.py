@@ -64,6 +64,8 @@ REFUSED: dict[str, Any] = {
     "truth": True,
     "tuple": (1.0,),
     "not base64": "AAAA!",
+    "stray character in base64": "AA!AAAA==",
+    "data after the padding": "AAAAAA==AAAAAA==",
     "base64 without padding": "AAAAAA",
     "base64 of five bytes": base64.b64encode(b"12345").decode(),
     "base64 with a line break": "AAAA\nAAA=",

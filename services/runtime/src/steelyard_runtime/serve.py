@@ -11,6 +11,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from . import logs
+from .protocol import LimitedProtocol
 from .settings.base import SettingsError
 from .settings.groups import ProcessSettings
 
@@ -45,11 +46,12 @@ def server_config(app: FastAPI) -> uvicorn.Config:
     """How every service is served; tests that need a real server use it too."""
     return uvicorn.Config(
         app,
-        http="httptools",
+        http=LimitedProtocol,
         loop="uvloop",
         lifespan="on",
         log_config=None,
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         timeout_keep_alive=_KEEPALIVE_S,
         timeout_graceful_shutdown=10,

@@ -7,7 +7,6 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import annotated_types
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from .types import Allowed
 
@@ -56,9 +55,8 @@ def as_text(value: Any) -> str:
 
 
 def default_text(info: FieldInfo) -> str:
-    """A setting's default as the environment would hold it."""
-    value = info.get_default(call_default_factory=True)
-    return "" if value is PydanticUndefined else as_text(value)
+    """A setting's default as the environment would hold it; empty when it must be set."""
+    return "" if info.is_required() else as_text(info.get_default(call_default_factory=True))
 
 
 def admits_empty(info: FieldInfo) -> bool:
