@@ -7,8 +7,7 @@ from steelyard_chatqna.settings import ChatqnaSettings
 from steelyard_models.cache import default_cache_dir
 from steelyard_runtime.settings.groups import EmbeddingModelSettings, StoreSettings
 
-from .. import startup
-from ..services import LLM
+from ..services import LLM, expected
 from ..supervisor.launch import running
 from ..supervisor.plan import RunFolder
 from . import machine, stack
@@ -31,7 +30,7 @@ def examine(state_dir: Path) -> list[Finding]:
         return findings
     gateway = ChatqnaSettings.load()
     embedding = EmbeddingModelSettings.load()
-    specs = startup.expected(gateway, os.environ)
+    specs = expected(os.environ)
     run = running(RunFolder(state_dir.absolute()))
     findings += [stack.port(spec, run) for spec in specs]
     findings.append(stack.model(embedding.embedding_model_id, embedding.steelyard_model_dir))
