@@ -173,6 +173,11 @@ BROKEN: dict[str, Callable[[Publication], Publication]] = {
     "lone surrogate": lambda p: replace(p, document=replace(p.document, title="\ud800")),
     "local time": lambda p: replace(p, document=replace(p.document, created_at="2026-01-02T03:04:05+02:00")),
     "not a time": lambda p: replace(p, document=replace(p.document, created_at="yesterday")),
+    "ordinal that is a flag": lambda p: replace(p, chunks=[*p.chunks[:2], replace(p.chunks[2], ordinal=True)]),
+    "negative ordinal": lambda p: replace(p, chunks=[*p.chunks[:2], replace(p.chunks[2], ordinal=-1)]),
+    "negative tokens": lambda p: replace(p, chunks=[*p.chunks[:2], replace(p.chunks[2], tokens=-1)]),
+    "endless tokens": lambda p: replace(p, chunks=[*p.chunks[:2], replace(p.chunks[2], tokens=10**30)]),
+    "page zero": lambda p: replace(p, chunks=[*p.chunks[:2], replace(p.chunks[2], page=0)]),
     "negative size": lambda p: replace(p, document=replace(p.document, size_bytes=-1)),
 }
 

@@ -110,6 +110,13 @@ async def test_a_window_of_a_document_is_a_range_of_ordinals(store: Opened) -> N
     assert await store.reader.document_chunks("d", OPEN, first=-2, last=-1) == []
 
 
+@pytest.mark.parametrize("bad", [10**30, -(10**30), 1.0, "1", True])
+async def test_a_window_without_meaning_is_refused(store: Opened, bad: int) -> None:
+    for call in (store.reader.document_chunks("d", OPEN, first=bad), store.reader.document_chunks("d", OPEN, last=bad)):
+        with pytest.raises(InvalidQuery):
+            await call
+
+
 async def test_listing_goes_through_all_documents_page_by_page(store: Opened) -> None:
     await store.publish(*(publication(f"d{number:02}", ["x"] * (1 + number % 3)) for number in range(11)))
     await store.publish(publication("d05-hidden", scope="team-b"))

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.cli.doubles import Double
 
 from steelyard_cli.settings_catalogue import READERS
 from steelyard_runtime.settings.base import documented_fields
+from tests.unit.cli.doubles import Double
 
 SERVICES = {
     "llm": ("steelyard_models.llm_server", "LLM_PORT"),

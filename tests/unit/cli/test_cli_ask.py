@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from tests.unit.cli import samples
-from tests.unit.cli.doubles import problem
 from typer.testing import CliRunner
 
 from steelyard_cli.main import app
+from tests.unit.cli import samples
+from tests.unit.cli.doubles import problem
 
 _EVENTS = {"Content-Type": "text/event-stream; charset=utf-8"}
 _CHAT = "POST /v1/chat/completions"
@@ -205,7 +205,6 @@ def test_a_gateway_that_is_not_there_is_named_with_what_to_do(double):
 def test_a_key_is_shown_to_the_gateway(gateway, tmp_path, monkeypatch):
     (tmp_path / "key").write_text("sk-1234567890abcdef\n")
     monkeypatch.setenv("STEELYARD_API_KEY_FILE", str(tmp_path / "key"))
-    monkeypatch.setattr("steelyard_runtime.settings.base.unknown_names", lambda _: [])
     assert ask(gateway).exit_code == 0
     assert {call.headers["authorization"] for call in gateway.calls} == {"Bearer sk-1234567890abcdef"}
     (tmp_path / "key").write_text("\n")

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from tests.unit.cli.doubles import problem
 from typer.testing import CliRunner
 
 from steelyard_cli.client import Service
@@ -11,6 +10,7 @@ from steelyard_cli.discovery import Found
 from steelyard_cli.errors import RequestRefusedError
 from steelyard_cli.ingestion import ingest as send
 from steelyard_cli.main import app
+from tests.unit.cli.doubles import problem
 
 _INGEST = "POST /v1/dataprep/ingest"
 

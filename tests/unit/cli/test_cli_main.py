@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
@@ -41,6 +42,14 @@ def test_the_help_has_the_table_of_exit_codes():
     for code, meaning in EXIT_TABLE.items():
         assert f"exit {code.value}: {meaning}" in said
     assert set(EXIT_TABLE) == set(ExitCode)
+
+
+def test_the_readme_has_every_command_and_the_table_of_exit_codes():
+    readme = (Path(__file__).parents[3] / "services" / "cli" / "README.md").read_text()
+    for code, meaning in EXIT_TABLE.items():
+        assert f"| {code.value} | {meaning} |" in readme
+    for path, _ in commands():
+        assert f"`{' '.join(path)}" in readme, path
 
 
 def test_every_error_is_in_the_tree_and_has_an_exit_code():

@@ -4,17 +4,17 @@ import io
 
 import pytest
 from rich.console import Console
-from tests.unit.cli import samples
 
 from steelyard_cli.ingestion import FileReport
 from steelyard_cli.render.bars import bar
 from steelyard_cli.render.ingestion import IngestView
 from steelyard_cli.render.ledger import ledger_view
 from steelyard_cli.render.live import StackView
-from steelyard_cli.render.text import one_line, printable
+from steelyard_cli.render.text import one_line, printable, without_middle
 from steelyard_cli.report import ServiceReport, StackReport
 from steelyard_cli.terminal import console
 from steelyard_contracts.answers import Ledger
+from tests.unit.cli import samples
 
 
 def terminal(width):
@@ -82,6 +82,12 @@ def test_one_line_folds_and_cuts():
     assert one_line(" a\n\n b\tc ") == "a b c"
     assert one_line("abcdef", 4) == "abc…"
     assert one_line("abcd", 4) == "abcd"
+
+
+def test_a_name_is_cut_in_its_middle():
+    assert without_middle("service-bulletin-rev-b.md", 11) == "servi…-b.md"
+    assert without_middle("short.md", 8) == "short.md"
+    assert [len(without_middle("x" * 99, limit)) for limit in (3, 4, 5, 50)] == [3, 4, 5, 50]
 
 
 def test_a_pipe_gets_plain_text():

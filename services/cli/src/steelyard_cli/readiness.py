@@ -48,9 +48,19 @@ def probe_all(urls: list[str]) -> list[Probe]:
 
 
 def _causes(response: requests.Response) -> list[str]:
+    status = f"answers with status {response.status_code}"
     try:
         readiness = Readiness.model_validate_json(response.content)
     except ValidationError:
-        return [f"answers with status {response.status_code}"]
+        return [_said(response) or status]
     causes = [f"{it.name}: {it.cause or 'not ready'}" for it in readiness.dependencies if not it.ready]
-    return causes or [f"answers with status {response.status_code}"]
+    return causes or [status]
+
+
+def _said(response: requests.Response) -> str | None:
+    """The words of a server that answers in OpenAI's error objects, as model servers do while they load."""
+    try:
+        message = response.json()["error"]["message"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return str(message)

@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, Field
 
 from .readiness import probe_all
-from .services import START_ORDER
+from .services import expected
 from .supervisor.processes import is_running
 from .supervisor.state import ProcessPhase, RunRecord, ServiceRecord
 
@@ -62,9 +62,10 @@ def look_at_run(record: RunRecord) -> StackReport:
 
 
 def look_at_ports(environ: Mapping[str, str]) -> StackReport:
-    """Ask at the address of every service, whoever started it."""
-    urls = [spec.url(environ) for spec in START_ORDER]
-    probes = probe_all([url + spec.ready_path for url, spec in zip(urls, START_ORDER, strict=True)])
+    """Ask at the address of every service that a stack with these settings has, whoever started it."""
+    specs = expected(environ)
+    urls = [spec.url(environ) for spec in specs]
+    probes = probe_all([url + spec.ready_path for url, spec in zip(urls, specs, strict=True)])
     services = [
         ServiceReport(
             name=spec.name,
@@ -73,7 +74,7 @@ def look_at_ports(environ: Mapping[str, str]) -> StackReport:
             process=None,
             causes=probe.causes if probe.reachable else ["nothing listens there"],
         )
-        for spec, url, probe in zip(START_ORDER, urls, probes, strict=True)
+        for spec, url, probe in zip(specs, urls, probes, strict=True)
     ]
     return StackReport(ready=all(service.ready for service in services), supervisor=None, services=services)
 

@@ -7,22 +7,10 @@ from collections.abc import Mapping
 from steelyard_chatqna.settings import ChatqnaSettings
 
 from .errors import ConfigurationError, StackError
-from .services import LLM, START_ORDER, ServiceSpec, bind_host
+from .services import LLM, START_ORDER, ServiceSpec, expected
 from .settings import CommandSettings
 from .supervisor import ports
 from .supervisor.plan import Plan, ServicePlan
-
-
-def expected(gateway: ChatqnaSettings, environ: Mapping[str, str]) -> tuple[ServiceSpec, ...]:
-    """The services that a stack with these settings has, in start order.
-
-    The model server is left out when the gateway answers without a model, or uses one that runs elsewhere.
-    """
-    here = {f"http://{host}:{LLM.port(environ)}" for host in ("127.0.0.1", "localhost")}
-    asked = gateway.llm_url.removesuffix("/").removesuffix("/v1")
-    if gateway.llm_backend == "openai" and asked in here:
-        return START_ORDER
-    return tuple(spec for spec in START_ORDER if spec is not LLM)
 
 
 def link(environ: Mapping[str, str]) -> dict[str, str]:
@@ -43,7 +31,7 @@ def make_plan(*, attached: bool) -> Plan:
     """
     gateway = ChatqnaSettings.load()
     command = CommandSettings.load()
-    specs = expected(gateway, os.environ)
+    specs = expected(os.environ)
     seen: dict[int, ServiceSpec] = {}
     for spec in specs:
         port = spec.port(os.environ)
@@ -57,11 +45,10 @@ def make_plan(*, attached: bool) -> Plan:
 
 def check_ports(plan: Plan) -> None:
     """Raise StackError naming every port of the plan that is taken, and by whom."""
-    host = bind_host(os.environ)
     taken = [
         f"{service.name}: port {service.port} is taken by {ports.holder(service.port)}"
         for service in plan.services
-        if not ports.is_free(host, service.port)
+        if not ports.is_free(service.host, service.port)
     ]
     if taken:
         raise StackError("\n".join(taken), hint="Stop that process, or give the service another port.")
@@ -71,12 +58,20 @@ def _service(spec: ServiceSpec, gateway: ChatqnaSettings, command: CommandSettin
     line = [sys.executable, "-m", spec.module]
     if spec is LLM:
         line += ["--model", gateway.llm_model_id, "--context", str(gateway.llm_context_tokens)]
-        line += ["--host", "127.0.0.1", "--port", str(command.llm_port), "--threads", str(command.llm_threads)]
+        line += [
+            "--host",
+            spec.host(os.environ),
+            "--port",
+            str(command.llm_port),
+            "--threads",
+            str(command.llm_threads),
+        ]
         if command.steelyard_model_dir is not None:
             line += ["--cache-dir", command.steelyard_model_dir]
     return ServicePlan(
         name=spec.name,
         command=line,
+        host=spec.host(os.environ),
         url=spec.url(os.environ),
         ready_path=spec.ready_path,
         port=spec.port(os.environ),

@@ -15,7 +15,7 @@ from steelyard_contracts.vectors import Vector
 from steelyard_runtime import logs
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.http import Upstream
-from steelyard_store.errors import StoreError
+from steelyard_store.errors import DimensionMismatch, InvalidPublication, StoreError
 from steelyard_store.port import ChunkReader, ChunkWriter
 from steelyard_store.records import Chunk, Document, Filter, ModelIdentity
 
@@ -87,6 +87,9 @@ class Ingestion:
             return _rejected(name, ErrorCode(error.code), error.reason)
         except SteelyardError as error:
             return _rejected(name, error.code, error.detail)
+        except (DimensionMismatch, InvalidPublication) as error:
+            # The store checks the vectors; that they are wrong is the embedding service's fault and not the store's.
+            return _rejected(name, ErrorCode.UPSTREAM_BAD_REPLY, f"embedding: {error}")
         except StoreError as error:
             return _rejected(name, ErrorCode.STORE_UNAVAILABLE, str(error))
 

@@ -6,10 +6,10 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from steelyard_contracts.dataprep import FileResult, Job
+from steelyard_contracts.dataprep import FileError, FileResult, Job
 from steelyard_contracts.enums import FileStatus, JobState
 from steelyard_contracts.errors import HTTP_STATUS, ErrorCode, SteelyardError
-from steelyard_runtime import context
+from steelyard_runtime import context, logs
 
 from .ingestion import Ingestion
 
@@ -94,9 +94,17 @@ class Jobs:
                 async with self._turn:
                     deadline = asyncio.get_running_loop().time() + _FILE_TIMEOUT_S
                     context.bind(context.RequestContext(request_id, deadline))
-                    job.files.append(await self._ingestion.take_in(upload.name, upload.data, scope))
+                    job.files.append(await self._take_in(upload, scope))
             finally:
                 self._waiting_bytes -= len(upload.data)
+
+    async def _take_in(self, upload: Upload, scope: str) -> FileResult:
+        try:
+            return await self._ingestion.take_in(upload.name, upload.data, scope)
+        except Exception as error:  # noqa: BLE001  a fault in one file must not take the rest of the line with it
+            logs.get().error("unexpected_error", kind=type(error).__name__, at=logs.place(error))
+            fault = FileError(code=ErrorCode.INTERNAL, detail="an unexpected error; the log has its place")
+            return FileResult(name=upload.name, status=FileStatus.REJECTED, error=fault)
 
     def _job(self, job_id: str) -> _Running:
         try:

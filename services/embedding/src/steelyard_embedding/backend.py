@@ -47,7 +47,8 @@ def checked(vectors: Vectors, count: int, dimension: int) -> Vectors:
     """Return `vectors` if they are `count` finite, non-zero ones of `dimension`; else raise EmbeddingBackendError."""
     if vectors.shape != (count, dimension):
         raise EmbeddingBackendError(f"the model returned shape {vectors.shape}, expected {(count, dimension)}")
-    norms = np.linalg.norm(vectors, axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows float32 is refused by name below
+        norms = np.linalg.norm(vectors, axis=1)
     usable = np.isfinite(norms) & (norms > 0)
     if not usable.all():
         raise EmbeddingBackendError(f"the vector of text {int(np.flatnonzero(~usable)[0])} is not finite or is zero")

@@ -14,12 +14,12 @@ from .batching import MicroBatcher
 class Embedder:
     """Embeds texts that the model can read whole."""
 
-    def __init__(self, backend: EmbeddingBackend, max_texts: int, workers: Workers, probe: Vectors) -> None:
+    def __init__(self, backend: EmbeddingBackend, max_texts: int, workers: Workers, probers: Workers) -> None:
         self.backend = backend
         self._max_texts = max_texts
-        self._workers = workers
-        self._probe = probe
-        self._batcher = MicroBatcher(backend.embed, workers, max_texts)
+        self._probers = probers
+        self._at_start: Vectors | None = None
+        self._batcher = MicroBatcher(self._vectors, workers, max_texts)
 
     async def embed(self, texts: Sequence[str]) -> tuple[Vectors, int]:
         """Vectors, float32 [len(texts), dimension], and the tokens read.
@@ -38,13 +38,24 @@ class Embedder:
             raise SteelyardError(ErrorCode.INVALID_REQUEST, f"{blank[0].field} is blank", errors=blank)
         counts = await asyncio.to_thread(self.backend.count_tokens, texts)
         self._refuse_long(counts)
-        vectors = await self._batcher.embed(texts)
-        return checked(vectors, len(texts), self.backend.dimension), sum(counts)
+        return await self._batcher.embed(texts), sum(counts)
 
     async def probe(self) -> None:
-        """Embed the probe text; raises ModelChangedError when its vector has moved since start."""
-        vectors = await self._workers.run(self.backend.embed, [PROBE_TEXT])
-        same_direction(self._probe, checked(vectors, 1, self.backend.dimension)[0])
+        """Embed the probe text; raises ModelChangedError when its vector has moved since the first time.
+
+        It has a thread of its own, so that a model that is only busy is not taken for one that does not answer.
+        """
+        vector = (await self._probers.run(self._vectors, [PROBE_TEXT]))[0]
+        if self._at_start is None:
+            self._at_start = vector
+        same_direction(self._at_start, vector)
+
+    async def close(self) -> None:
+        """Refuse what waits and what comes."""
+        await self._batcher.close()
+
+    def _vectors(self, texts: Sequence[str]) -> Vectors:
+        return checked(self.backend.embed(texts), len(texts), self.backend.dimension)
 
     def _refuse_long(self, counts: Sequence[int]) -> None:
         limit = self.backend.max_tokens
@@ -59,10 +70,15 @@ class Embedder:
 
 @asynccontextmanager
 async def open_embedder(backend: EmbeddingBackend, max_texts: int) -> AsyncIterator[Embedder]:
-    """Open an embedder and remember the probe text's vector."""
-    workers = Workers("embedding", threads=1)
+    """Open an embedder that remembers the probe text's vector; raises EmbeddingBackendError when there is none."""
+    workers, probers = Workers("embedding", threads=1), Workers("probe", threads=1)
     try:
-        vectors = await workers.run(backend.embed, [PROBE_TEXT])
-        yield Embedder(backend, max_texts, workers, checked(vectors, 1, backend.dimension)[0])
+        embedder = Embedder(backend, max_texts, workers, probers)
+        await embedder.probe()
+        try:
+            yield embedder
+        finally:
+            await embedder.close()
     finally:
         workers.close()
+        probers.close()

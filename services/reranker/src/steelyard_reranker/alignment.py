@@ -16,13 +16,14 @@ from .selection import Embeddings
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One candidate. `rank` is its retrieval rank from 1; `scores` are what retrieval knew of it."""
+    """One candidate. `rank` is its retrieval rank from 1; `scores` and `tokens` are what retrieval knew of it."""
 
     chunk_id: str
     text: str
     rank: int
     document_id: str | None
     scores: Mapping[ScoreKind, float]
+    tokens: int | None = None
 
     @property
     def cosine(self) -> float | None:
@@ -41,6 +42,7 @@ def rows_of(request: RerankingRequest) -> list[Row]:
             position,
             None if entry is None else entry.document_id,
             {} if entry is None else dict(entry.scores),
+            None if entry is None else entry.tokens,
         )
         for position, (chunk_id, doc, entry) in enumerate(
             zip(candidate_ids(request), request.retrieved_docs, metadata, strict=True), start=1

@@ -17,12 +17,14 @@ from steelyard_runtime.blocking import Workers
 from steelyard_runtime.metrics import Metrics
 
 from .backends.local import LateInteractionScorer
-from .backends.port import RerankBackendError
+from .backends.port import RerankBackendError, checked
 from .input_copy import STABLE_CHARS
 from .ranking import Ranking
 from .routes import Reranker, router
 from .selection import EmbeddingMisalignedError, SelectionError
 from .settings import RerankerSettings
+
+_PROBE_TEXT = "A steelyard weighs a load against a counterweight."
 
 
 def build(settings: RerankerSettings) -> FastAPI:
@@ -37,6 +39,7 @@ def build(settings: RerankerSettings) -> FastAPI:
             "revision": model.revision,
             "strategy": settings.reranking_strategy,
             "selection": asdict(settings.selection),
+            **settings.policy,
         },
         errors={
             EmbeddingMisalignedError: ErrorCode.EMBEDDING_MISALIGNED,
@@ -57,15 +60,17 @@ def build(settings: RerankerSettings) -> FastAPI:
         folder = None if settings.steelyard_model_dir is None else Path(settings.steelyard_model_dir)
         scorer = LateInteractionScorer(settings.embedding_model_id, folder, settings.rerank_threads)
         degraded = metrics.counter("rerank_degraded_total", "Replies in cosine order.", ("reason",))
-        workers = Workers("reranker", threads=1)
+        scoring, selecting, probing = (Workers(name, threads=1) for name in ("scoring", "selecting", "probing"))
         try:
-            ranking = Ranking(settings, scorer, workers, degraded)
+            ranking = Ranking(settings, scorer, scoring, selecting, degraded)
 
             async def probe() -> None:
-                await ranking.judge("probe", {"probe": "A steelyard weighs a load against a counterweight."})
+                # In a thread of its own, so that a backend that is only busy is not taken for a dead one.
+                checked(await probing.run(scorer.score, "probe", [_PROBE_TEXT]), 1)
 
-            yield Running(Reranker(ranking, settings.selection, scorer.model_id, workers), probes={"model": probe})
+            yield Running(Reranker(ranking, settings.selection, scorer.model_id, selecting), probes={"model": probe})
         finally:
-            workers.close()
+            for workers in (scoring, selecting, probing):
+                workers.close()
 
     return create_app(service, settings, lifespan, [router])

@@ -7,6 +7,7 @@ from typing import Any
 from prometheus_client import Counter
 
 from steelyard_contracts.enums import Outcome, Reason, ScoreKind, Stage, Strategy
+from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.ledger import Degradation, LedgerEntry
 from steelyard_contracts.reranking import RerankedDoc, RerankingRequest, RerankingResponse
 from steelyard_runtime import logs
@@ -23,33 +24,35 @@ from .settings import RerankerSettings
 
 
 class Ranking:
-    """Reranks and selects with one backend."""
+    """Reranks and selects with one backend.
 
-    def __init__(self, settings: RerankerSettings, scorer: Scorer, workers: Workers, degraded: Counter) -> None:
+    Selecting has threads of its own: behind the scoring of other requests it would make each wait for all of them.
+    """
+
+    def __init__(
+        self, settings: RerankerSettings, scorer: Scorer, scoring: Workers, selecting: Workers, degraded: Counter
+    ) -> None:
         self._settings = settings
         self._scorer = scorer
-        self._workers = workers
+        self._scoring = scoring
+        self._selecting = selecting
         self._degraded = degraded
 
     @property
     def policy(self) -> dict[str, object]:
         """What decides which evidence is kept, as far as no request overrides it."""
-        settings = self._settings
-        return {
-            **self._scorer.policy,
-            "max_chars_per_doc": settings.rerank_max_chars_per_doc,
-            "min_score": settings.retrieval_min_score,
-            "min_chunk_score": settings.retrieval_min_chunk_score,
-            "failure_policy": settings.rerank_failure_policy,
-        }
+        return {**self._scorer.policy, **self._settings.policy}
 
     async def rerank(self, request: RerankingRequest) -> RerankingResponse:
         """Score the candidates and select among them.
 
-        Raises EmbeddingMisalignedError for `adaptive` without a usable vector per candidate, before the backend is
-        asked, so that a failing backend can not hide a fault of the data. A failing backend degrades the reply, or
-        raises RerankBackendError when RERANK_FAILURE_POLICY is `fail`.
+        Raises `invalid_request` for a blank query, `query_too_long`, and EmbeddingMisalignedError for `adaptive` that
+        lacks a usable vector per candidate, before the backend is asked, so that a failing backend can not hide a fault
+        of the data. A failing backend degrades the reply, or raises RerankBackendError when RERANK_FAILURE_POLICY is
+        `fail`.
         """
+        if not request.initial_query.strip():
+            raise SteelyardError(ErrorCode.INVALID_REQUEST, "initial_query: is blank")
         strategy, settings = self._rule(request)
         rows = rows_of(request)
         embeddings = embeddings_of(request) if strategy is Strategy.ADAPTIVE else None
@@ -76,16 +79,46 @@ class Ranking:
                 policy_hash=policy,
                 below_floor=below,
             )
-        reply = await self._workers.run(_selected, request, strategy, settings, rows, below, judged, embeddings)
+        judged = self._costed(readable, judged)
+        reply = await self._selecting.run(_selected, request, strategy, settings, rows, below, judged, embeddings)
         return reply.model_copy(update={"policy_hash": policy})
 
     async def judge(self, query: str, texts: Mapping[str, str]) -> dict[str, Judgement]:
-        """Score texts by id. Nothing to score asks no backend. Raises RerankBackendError."""
-        if not texts:
+        """Score texts by id; nothing to score asks no backend.
+
+        A text of which the cap leaves only white space has no judgement, and one that the cap cuts has a truncated
+        pair, whose tokens are those of its copy. Raises `query_too_long`, and RerankBackendError for whatever else goes
+        wrong in the backend.
+        """
+        copies = dict(zip(texts, bounded(list(texts.values()), self._settings.rerank_max_chars_per_doc), strict=True))
+        readable = {text_id: copy for text_id, copy in copies.items() if copy.strip()}
+        if not readable:
             return {}
-        copies = bounded(list(texts.values()), self._settings.rerank_max_chars_per_doc)
-        judgements = checked(await self._workers.run(self._scorer.score, query, copies), len(texts))
-        return dict(zip(texts, judgements, strict=True))
+        try:
+            judgements = await self._scoring.run(self._scorer.score, query, list(readable.values()))
+        except (RerankBackendError, SteelyardError):
+            raise
+        except Exception as error:
+            kind = type(error).__name__
+            logs.get().error("rerank_backend_crashed", kind=kind, at=logs.place(error))
+            raise RerankBackendError("crashed", f"the backend failed with {kind}") from error
+        return {
+            text_id: judgement if len(readable[text_id]) == len(texts[text_id]) else _cut(judgement)
+            for text_id, judgement in zip(readable, checked(judgements, len(readable)), strict=True)
+        }
+
+    def _costed(self, rows: Sequence[Row], judged: Mapping[str, Judgement]) -> dict[str, Judgement]:
+        """The judgements with the tokens of the whole text, as far as retrieval knows them, where the cap cut it.
+
+        The prompt gets the whole text whatever the reranker could read of it, so the whole text is what it costs.
+        """
+        cap = self._settings.rerank_max_chars_per_doc
+        costed = dict(judged)
+        for row in rows:
+            if row.tokens is not None and row.chunk_id in judged and 0 < cap < len(row.text):
+                judgement = judged[row.chunk_id]
+                costed[row.chunk_id] = judgement._replace(tokens=max(judgement.tokens, row.tokens))
+        return costed
 
     def _rule(self, request: RerankingRequest) -> tuple[Strategy, SelectionSettings]:
         """The request's overrides where it has them (0 is one), else the service's settings."""
@@ -121,7 +154,8 @@ def _selected(
     embeddings: Embeddings | None,
 ) -> RerankingResponse:
     """Select among the rows above the floors; blank texts were not judged and selection puts them last."""
-    weighed = {row.chunk_id: row for row in rows if row.chunk_id not in below}
+    unscored = {row.chunk_id for row in rows if row.text.strip() and row.chunk_id not in judged} - below
+    weighed = {row.chunk_id: row for row in rows if row.chunk_id not in below | unscored}
     candidates = Candidates.from_records(_candidate(row, judged.get(chunk_id)) for chunk_id, row in weighed.items())
     selection = select(strategy, candidates, settings, embeddings and embeddings.only(weighed))
     entries: list[LedgerEntry] = []
@@ -131,6 +165,7 @@ def _selected(
         entries.append(decided(row, decision, judgement))
         if decision.rank is not None and judgement is not None:
             docs.append(RerankedDoc(id=row.chunk_id, text=row.text, score=judgement.score, rank=decision.rank))
+    entries += [dropped(row, Reason.NOT_SCORED) for row in rows if row.chunk_id in unscored]
     entries += [dropped(row, Reason.BELOW_COSINE_FLOOR) for row in rows if row.chunk_id in below]
     return RerankingResponse(
         id=request.id,
@@ -148,3 +183,7 @@ def _candidate(row: Row, judgement: Judgement | None) -> Candidate:
     if judgement is None:
         return Candidate(row.chunk_id, 0.0, 0, row.text, row.rank)
     return Candidate(row.chunk_id, judgement.score, judgement.tokens, row.text, row.rank)
+
+
+def _cut(judgement: Judgement) -> Judgement:
+    return judgement._replace(pair=judgement.pair.model_copy(update={"truncated": True}))

@@ -1,11 +1,12 @@
 """What a search found: candidates in order, the kind of score that ordered them, and what failed on the way."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from steelyard_contracts.enums import ScoreKind
 from steelyard_contracts.ledger import Degradation
 from steelyard_store.records import Chunk
+from steelyard_store.validation import Float32
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +19,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Candidates, best first by `kind`. `degraded` says which half of a hybrid search failed."""
+    """Candidates, best first by `kind`. `degraded` says which half of a hybrid search failed.
+
+    `vanished` counts candidates that the first of two reads found and the second did not, because their documents were
+    replaced in between. `vectors` are the stored embeddings by chunk id, where the search has read them anyway.
+    """
 
     candidates: tuple[Candidate, ...]
     kind: ScoreKind
     degraded: Degradation | None = None
+    vanished: int = 0
+    vectors: Mapping[str, Float32] = field(default_factory=dict)

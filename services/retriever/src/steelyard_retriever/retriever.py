@@ -5,17 +5,21 @@ Errors::
     EmbeddingsMissingError     a candidate's stored embedding could not be read; selection without it would be wrong
 """
 
+from typing import Any
+
 import numpy as np
 
 from steelyard_contracts.documents import CandidateMetadata, SearchedMultimodalDoc, TextDoc
-from steelyard_contracts.enums import Outcome, Strategy
+from steelyard_contracts.enums import Outcome, Stage, Strategy
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_contracts.retrieval import RetrievalRequest
 from steelyard_contracts.vectors import Vector
+from steelyard_runtime import logs
 from steelyard_runtime.http import Upstream
 from steelyard_store.errors import ModelMismatch
 from steelyard_store.port import ChunkReader
 from steelyard_store.records import Filter, ModelIdentity
+from steelyard_store.validation import Float32
 
 from .found import Candidate, Found
 from .search import search
@@ -39,15 +43,16 @@ class Retriever:
     async def retrieve(self, request: RetrievalRequest, policy_hash: str) -> SearchedMultimodalDoc:
         """Find candidates; embeddings travel along only when the effective strategy is `adaptive`.
 
-        Raises `scope_required` and `scope_unknown` (never an unfiltered search), `invalid_request` for a blank text,
-        EmbeddingsMissingError, and StoreError.
+        Raises `scope_required` and `scope_unknown` (never an unfiltered search), EmbeddingsMissingError, and what
+        `search` raises.
         """
-        if not request.text.strip():
-            raise SteelyardError(ErrorCode.INVALID_REQUEST, "text: is blank")
         allowed = self._allowed(request)
         query = np.frombuffer(request.embedding.data, dtype="<f4")
-        adaptive = (request.reranking_strategy or self._settings.reranking_strategy) is Strategy.ADAPTIVE
+        strategy = request.reranking_strategy
+        adaptive = (self._settings.reranking_strategy if strategy is None else strategy) is Strategy.ADAPTIVE
         found, vectors = await self._search(request, query, allowed, with_vectors=adaptive)
+        if found.degraded is not None:
+            logs.get().warning("search_degraded", reason=found.degraded.reason, candidates=len(found.candidates))
         outcome = Outcome.DEGRADED if found.degraded else Outcome.OK if found.candidates else Outcome.EMPTY
         return SearchedMultimodalDoc(
             id=request.id,
@@ -67,30 +72,40 @@ class Retriever:
         info = await self._store.check()
         try:
             reply = await self._embedding.get_json("/info", _INFO_TIMEOUT_S)
-            model = reply["models"]["embedding"]
-            running = ModelIdentity(str(model["id"]), str(model["revision"]), int(model["dimension"]))
         except UpstreamError:
             return  # its own readiness says so; searching with a caller's vector needs the store only
+        running = _model_of(reply)
         if running != info.model:
             raise ModelMismatch(stored=info.model, given=running)
 
     async def _search(
         self, request: RetrievalRequest, query: np.ndarray, allowed: Filter, *, with_vectors: bool
     ) -> tuple[Found, dict[str, Vector]]:
-        """Search, and read all candidates' embeddings in one query.
+        """Search, and read all candidates' embeddings in one query where the search has not read them.
 
-        A document that is replaced between the two reads takes its embeddings with it; then both are done once more.
+        A document that is replaced between two reads takes its chunks with it. Then everything is done once more, so
+        that its new revision is found; what vanishes again is left out, but `adaptive` does without no embedding.
         """
-        for _ in range(2):
-            found = await search(self._store, request, query, allowed)
-            if not with_vectors:
-                return found, {}
-            ids = [one.chunk.chunk_id for one in found.candidates]
-            stored = await self._store.embeddings(ids, allowed)
-            if len(stored) == len(ids):
-                return found, {key: Vector(row.astype("<f4").tobytes()) for key, row in stored.items()}
-        missing = [chunk_id for chunk_id in ids if chunk_id not in stored]
-        raise EmbeddingsMissingError(f"{len(missing)} of {len(ids)} candidates have no stored embedding: {missing[:3]}")
+        found, stored = await self._once(request, query, allowed, with_vectors=with_vectors)
+        if found.vanished or (with_vectors and len(stored) < len(found.candidates)):
+            found, stored = await self._once(request, query, allowed, with_vectors=with_vectors)
+        missing = [one.chunk.chunk_id for one in found.candidates if one.chunk.chunk_id not in stored]
+        if with_vectors and missing:
+            raise EmbeddingsMissingError(
+                f"{len(missing)} of {len(found.candidates)} candidates have no stored embedding: {missing[:3]}"
+            )
+        return found, {chunk_id: Vector(row.astype("<f4").tobytes()) for chunk_id, row in stored.items()}
+
+    async def _once(
+        self, request: RetrievalRequest, query: np.ndarray, allowed: Filter, *, with_vectors: bool
+    ) -> tuple[Found, dict[str, Float32]]:
+        found = await search(self._store, request, query, allowed)
+        ids = [one.chunk.chunk_id for one in found.candidates]
+        if not with_vectors or not ids:
+            return found, {}
+        if found.vectors:
+            return found, {chunk_id: found.vectors[chunk_id] for chunk_id in ids}
+        return found, await self._store.embeddings(ids, allowed)
 
     def _allowed(self, request: RetrievalRequest) -> Filter:
         known = self._settings.steelyard_scopes
@@ -104,6 +119,17 @@ class Retriever:
         if constraints is None:
             return Filter(scopes)
         return Filter(scopes, document_ids=constraints.document_ids, sources=constraints.sources)
+
+
+def _model_of(info: Any) -> ModelIdentity:
+    """The model that the embedding service's `/info` names; raises `upstream_bad_reply` when it names none."""
+    try:
+        model = info["models"]["embedding"]
+        return ModelIdentity(str(model["id"]), str(model["revision"]), int(model["dimension"]))
+    except (KeyError, TypeError, ValueError):
+        raise UpstreamError(
+            ErrorCode.UPSTREAM_BAD_REPLY, "embedding does not say which model it runs", stage=Stage.EMBEDDING
+        ) from None
 
 
 def _metadata(candidate: Candidate, vector: Vector | None) -> CandidateMetadata:

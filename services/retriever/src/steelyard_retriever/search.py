@@ -1,7 +1,8 @@
 """The search types over the store port."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,9 +11,9 @@ from steelyard_contracts.enums import ScoreKind, SearchType, Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.ledger import Degradation
 from steelyard_contracts.retrieval import RetrievalRequest
-from steelyard_store.errors import InvalidQuery, ScopeRequired, StoreError
+from steelyard_store.errors import DimensionMismatch, InvalidQuery, ScopeRequired, StoreError
 from steelyard_store.port import ChunkReader
-from steelyard_store.records import Chunk, Filter, Hit
+from steelyard_store.records import Filter, Hit
 
 from .found import Candidate, Found
 from .fusion import reciprocal_rank_fusion
@@ -20,14 +21,15 @@ from .mmr import maximal_marginal_relevance
 
 Query = npt.NDArray[np.float32]
 
-_CALLERS_FAULT = (InvalidQuery, ScopeRequired)
+_CALLERS_FAULT = (DimensionMismatch, InvalidQuery, ScopeRequired)
 
 
 async def search(store: ChunkReader, request: RetrievalRequest, query: Query, allowed: Filter) -> Found:
     """Find candidates for `query` [d] among the chunks that `allowed` lets through.
 
-    Raises StoreError when the store fails, `invalid_request` for a threshold that is missing, and
-    `search_type_unsupported` for a type that this store can not do.
+    A search that reads twice leaves out what vanished in between and says so (`Found.vanished`). Raises StoreError when
+    the store fails, `invalid_request` for a threshold that is missing, and `search_type_unsupported` for a type that
+    this store can not do.
     """
     match request.search_type:
         case SearchType.SIMILARITY:
@@ -61,14 +63,14 @@ async def _mmr(store: ChunkReader, request: RetrievalRequest, query: Query, allo
     if not hits:
         return _by_cosine(hits)
     vectors = await store.embeddings([hit.chunk.chunk_id for hit in hits], allowed)
-    # A chunk whose document was replaced between the two reads is no longer a candidate.
     present = [hit for hit in hits if hit.chunk.chunk_id in vectors]
+    vanished = len(hits) - len(present)
     if not present:
-        return _by_cosine(present)
+        return replace(_by_cosine([]), vanished=vanished)
     relevance = np.array([hit.score for hit in present])
     matrix = np.stack([vectors[hit.chunk.chunk_id] for hit in present])
     chosen = maximal_marginal_relevance(relevance, matrix, request.k, request.lambda_mult)
-    return _by_cosine([present[row] for row in chosen])
+    return replace(_by_cosine([present[row] for row in chosen]), vanished=vanished, vectors=vectors)
 
 
 async def _hybrid(store: ChunkReader, request: RetrievalRequest, query: Query, allowed: Filter) -> Found:
@@ -89,32 +91,43 @@ async def _hybrid(store: ChunkReader, request: RetrievalRequest, query: Query, a
         candidates = tuple(Candidate(hit.chunk, {ScoreKind.BM25: hit.score}) for hit in hits)
         return Found(candidates, ScoreKind.BM25, _half_failed("vector", vector))
     if isinstance(lexical, BaseException):
-        found = _by_cosine(vector[: request.k])
-        return Found(found.candidates, found.kind, _half_failed("lexical", lexical))
+        return replace(_by_cosine(vector[: request.k]), degraded=_half_failed("lexical", lexical))
     return await _fused(store, request.k, query, allowed, vector, lexical)
 
 
 async def _fused(
     store: ChunkReader, k: int, query: Query, allowed: Filter, vector: Sequence[Hit], lexical: Sequence[Hit]
 ) -> Found:
-    rankings = [[hit.chunk.chunk_id for hit in half] for half in (vector, lexical)]
-    fused = reciprocal_rank_fusion(rankings)[:k]
-    chunks: Mapping[str, Chunk] = {hit.chunk.chunk_id: hit.chunk for hit in (*lexical, *vector)}
-    bm25 = {hit.chunk.chunk_id: hit.score for hit in lexical}
-    cosine = {hit.chunk.chunk_id: hit.score for hit in vector}
+    stale = await _stale(store, [*vector, *lexical], allowed)
+    halves = [[hit for hit in half if hit.chunk.chunk_id not in stale] for half in (vector, lexical)]
+    fused = reciprocal_rank_fusion([[hit.chunk.chunk_id for hit in half] for half in halves])[:k]
+    chunks = {hit.chunk.chunk_id: hit.chunk for half in halves for hit in half}
+    cosine, bm25 = ({hit.chunk.chunk_id: hit.score for hit in half} for half in halves)
     # Every candidate gets its cosine, because cosine floors and degraded order are defined on it.
     unknown = [chunk_id for chunk_id, _ in fused if chunk_id not in cosine]
     if unknown:
         cosine |= await store.cosines(query, unknown, allowed)
     candidates = []
     for chunk_id, score in fused:
-        if chunk_id not in cosine:
-            continue  # its document was replaced between the two reads
-        scores = {ScoreKind.RRF: score, ScoreKind.COSINE: cosine[chunk_id]}
-        if chunk_id in bm25:
-            scores[ScoreKind.BM25] = bm25[chunk_id]
-        candidates.append(Candidate(chunks[chunk_id], scores))
-    return Found(tuple(candidates), ScoreKind.RRF)
+        if chunk_id in cosine:
+            scores = {ScoreKind.RRF: score, ScoreKind.COSINE: cosine[chunk_id]}
+            if chunk_id in bm25:
+                scores[ScoreKind.BM25] = bm25[chunk_id]
+            candidates.append(Candidate(chunks[chunk_id], scores))
+    return Found(tuple(candidates), ScoreKind.RRF, vanished=len(stale) + len(fused) - len(candidates))
+
+
+async def _stale(store: ChunkReader, hits: Sequence[Hit], allowed: Filter) -> set[str]:
+    """Chunks of documents of which one half has seen another revision than the other, as far as they are gone now.
+
+    A read sees one state of the store, but the halves are two reads: a document replaced between them would be found in
+    two revisions, and a bulletin would be quoted beside the one that it replaces.
+    """
+    revisions: dict[str, set[str]] = {}
+    for hit in hits:
+        revisions.setdefault(hit.chunk.document_id, set()).add(hit.chunk.revision)
+    doubtful = {hit.chunk.chunk_id for hit in hits if len(revisions[hit.chunk.document_id]) > 1}
+    return doubtful - (await store.chunks(sorted(doubtful), allowed)).keys() if doubtful else set()
 
 
 def _half_failed(half: str, error: BaseException) -> Degradation:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard_store.errors import DimensionMismatch, InvalidPublication, InvalidQuery, ScopeRequired
+from steelyard_store.errors import DimensionMismatch, InvalidPublication, InvalidQuery, ScopeRequired, StoreError
 from steelyard_store.names import check_name, check_text
 from steelyard_store.records import Chunk, Document, Filter, ModelIdentity
 
@@ -16,6 +16,7 @@ Float32 = NDArray[np.float32]
 
 MAX_K = 10_000
 MAX_PAGE = 1_000
+MAX_INTEGER = 2**53 - 1  # the largest that every store keeps exactly, also one that speaks JSON
 
 
 def checked_filter(value: Filter) -> Filter:
@@ -35,7 +36,7 @@ def checked_k(k: int) -> int:
     Raises:
         InvalidQuery: it is not.
     """
-    return _checked_count("k", k, MAX_K)
+    return _checked_integer("k", k, 1, MAX_K, InvalidQuery)
 
 
 def checked_page_size(limit: int) -> int:
@@ -44,7 +45,16 @@ def checked_page_size(limit: int) -> int:
     Raises:
         InvalidQuery: it is not.
     """
-    return _checked_count("limit", limit, MAX_PAGE)
+    return _checked_integer("limit", limit, 1, MAX_PAGE, InvalidQuery)
+
+
+def checked_ordinal(field: str, ordinal: int) -> int:
+    """Return ``ordinal`` if it is a whole number in the range of ordinals; negative ones lie before the first.
+
+    Raises:
+        InvalidQuery: it is not.
+    """
+    return _checked_integer(field, ordinal, -MAX_INTEGER, MAX_INTEGER, InvalidQuery)
 
 
 def checked_ids(field: str, ids: Iterable[str]) -> list[str]:
@@ -123,11 +133,11 @@ def checked_publication(
     return _checked_vectors(vectors, len(chunks), model.dimension)
 
 
-def _checked_count(field: str, value: int, maximum: int) -> int:
+def _checked_integer(field: str, value: int, minimum: int, maximum: int, error: type[StoreError]) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidQuery(f"{field} must be a whole number, got {type(value).__name__}")
-    if not 1 <= value <= maximum:
-        raise InvalidQuery(f"{field} must be between 1 and {maximum}, got {value}")
+        raise error(f"{field} must be a whole number, got {type(value).__name__}")
+    if not minimum <= value <= maximum:
+        raise error(f"{field} must be between {minimum} and {maximum}, got {value}")
     return int(value)
 
 
@@ -159,8 +169,7 @@ def _check_document(document: Document) -> None:
         check_text(field, getattr(document, field), InvalidPublication)
     for note in document.notes:
         check_text("notes", note, InvalidPublication)
-    if document.size_bytes < 0:
-        raise InvalidPublication(f"size_bytes must not be negative, got {document.size_bytes}")
+    _checked_integer("size_bytes", document.size_bytes, 0, MAX_INTEGER, InvalidPublication)
     try:
         offset = datetime.fromisoformat(document.created_at).utcoffset()
     except ValueError as cause:
@@ -179,10 +188,10 @@ def _check_chunk(document: Document, chunk: Chunk) -> None:
         check_text(field, getattr(chunk, field), InvalidPublication)
     if chunk.parent_id is not None:
         check_name("parent_id", chunk.parent_id, InvalidPublication)
-    if chunk.ordinal < 0 or chunk.tokens < 0:
-        raise InvalidPublication(
-            f"chunk {chunk.chunk_id}: ordinal {chunk.ordinal} and tokens {chunk.tokens} must not be negative"
-        )
+    for field in ("ordinal", "tokens"):
+        _checked_integer(f"chunk {chunk.chunk_id}: {field}", getattr(chunk, field), 0, MAX_INTEGER, InvalidPublication)
+    if chunk.page is not None:
+        _checked_integer(f"chunk {chunk.chunk_id}: page", chunk.page, 1, MAX_INTEGER, InvalidPublication)
     # A citation proves itself by span and text; a span that does not give the text can prove nothing.
     in_range = 0 <= chunk.char_start <= chunk.char_end <= len(document.text)
     if not in_range or document.text[chunk.char_start : chunk.char_end] != chunk.text:

@@ -23,7 +23,6 @@ from .matching import Match, Matcher
 from .numbers import plain
 from .sentences import Sentence, split_sentences
 
-
 _TELLING_LENGTH = 60
 """Characters from which on an answer shows its language alone."""
 

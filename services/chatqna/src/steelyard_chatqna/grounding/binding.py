@@ -49,7 +49,7 @@ def _are_rivals(one: Fact, other: Fact) -> bool:
 
 
 def _closer_in_sentence(found: Located, value: Value, place: int, things: Sequence[Located]) -> bool:
-    """Whether the rival's part of the sentence has something of the claim, and that of the value has nothing of its own.
+    """Whether the rival's part of the sentence has something of the claim, and the value's part nothing of its own.
 
     What stands before the first value of the sentence is said of all of them.
     """
@@ -78,7 +78,7 @@ def _closer_elsewhere(value: Value, place: int, things: Sequence[Located], index
 
 
 def _is_at(thing: Located, place: int, index: EvidenceIndex, *, earlier: bool) -> bool:
-    """Whether `thing` stands in a sentence or its headings; a name may stand earlier in the chunk, for `she` or `it`."""
+    """Whether `thing` stands in a sentence or its headings; a name may stand earlier in the chunk (`she`, `it`)."""
     if place in thing.places or any(above in thing.places for above in index.sentences[place].heading):
         return True
     if not earlier or thing.fact.kind is not Kind.NAME:
@@ -95,7 +95,7 @@ def _are_neighbours(value: Value, place: int, index: EvidenceIndex) -> bool:
 def unknown_sibling(unknown: Sequence[Fact], place: int, index: EvidenceIndex) -> Fact | None:
     """Return the first of `unknown`, identifiers that no chunk has, of which the evidence's chunk has a sibling.
 
-    `AX-104` and `AX-200` are siblings. Without one, the identifier may just be another name of what the chunk describes.
+    `AX-104` and `AX-200` are siblings. Without one, the identifier may be another name of what the chunk describes.
     """
     chunk = index.sentences[place].chunk
     for fact in unknown:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from .facts import DECISIVE, HARD, Fact, Kind
 from .lexicon.language import Language
-from .lexicon.meta import ANNOUNCEMENT_END, COURTESY, QUESTION_END, REFUSAL, TALK_WORDS
+from .lexicon.meta import ANNOUNCEMENT_END, COURTESY, QUESTION_END, REFUSAL, SOURCE, TALK_WORDS
 from .lexicon.particles import NO, YES, is_polar, particle
 from .numbers import plain
 from .reading import read_facts
@@ -47,12 +47,13 @@ def read_question(question: str, language: Language) -> Question:
 def read_claims(original: str, text: str, sentence: Sentence, question: Question, language: Language) -> Claims | None:
     """Return what `sentence` of the answer claims, None when it claims nothing.
 
-    `text` is the answer after `numbers.plain`. Words of the question are no key facts, unless the question asks for yes or
-    no, the sentence denies something, or nothing else is left of it. Numbers with a unit and identifiers always are:
-    a question about a model that no document knows must not prove that model.
+    `text` is the answer after `numbers.plain`. Words of the question are no key facts, unless the question asks for yes
+    or no, the sentence denies something, or nothing else is left of it. Identifiers always are: a question about a
+    model that no document knows must not prove that model.
     """
     surface = original[sentence.start : sentence.end]
-    read = read_facts(text, sentence.start, sentence.end, language)
+    source = SOURCE.match(text, sentence.start, sentence.end)
+    read = read_facts(text, sentence.start if source is None else source.end(), sentence.end, language)
     facts = [fact for fact in read.facts if fact.form not in TALK_WORDS]
     if _claims_nothing(surface, facts):
         return None
@@ -82,9 +83,7 @@ def _verdict(surface: str, question: Question, cues: list[str]) -> Claims | None
 
 
 def _repeats(fact: Fact, question: Question) -> bool:
-    if fact.kind is Kind.IDENTIFIER or (fact.quantity is not None and fact.quantity.unit is not None):
-        return False
-    return fact.key in question.keys or fact.form in question.keys
+    return fact.kind is not Kind.IDENTIFIER and (fact.key in question.keys or fact.form in question.keys)
 
 
 def _groups(facts: Sequence[Fact]) -> list[list[Fact]]:

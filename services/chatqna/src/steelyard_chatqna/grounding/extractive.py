@@ -30,10 +30,15 @@ _ASKED_KIND = 1.3
 """Factor for a sentence with a value, where the question asks for one."""
 
 _ASKS_VALUE = re.compile(
-    r"\bhow (?:many|much|long|often|far|heavy|high|tall|old|large|big|deep|wide|fast)\b|\bwhen\b|\bwhat (?:year|date|time|number)\b|"
-    r"\bwie ?(?:viele?|lange?|oft|schwer|hoch|alt|groß|weit|tief|schnell)\b|\bwann\b|いつ|いくつ|いくら|何[年月日時分個台度回人]|どのくらい|"
-    r"多少|几|多长|多久|多大|何时|كم|متى",
-    re.IGNORECASE,
+    r"""
+      \bhow\s(?:many|much|long|often|far|heavy|high|tall|old|large|big|deep|wide|fast)\b | \bwhen\b
+    | \bwhat\s(?:year|date|time|number)\b
+    | \bwie\s?(?:viele?|lange?|oft|schwer|hoch|alt|groß|weit|tief|schnell)\b | \bwann\b
+    | いつ | いくつ | いくら | 何[年月日時分個台度回人] | どのくらい
+    | 多少 | 几 | 多长 | 多久 | 多大 | 何时
+    | كم | متى
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _VALUES = frozenset({Kind.NUMBER, Kind.DATE})
 

@@ -162,7 +162,7 @@ class EvidenceIndex:
     def find(self, fact: Fact, language: Language) -> list[Hit]:
         """Return the places that support `fact` of a text in `language`, in no order.
 
-        Words of one language are not looked for in another; numbers, dates, identifiers, names, colours and directions are.
+        Words of one language are not looked for in another; what is the same in all of them (numbers, names, ...) is.
         """
         if fact.quantity is not None:
             return self._find_quantity(fact.quantity)
@@ -244,6 +244,20 @@ class EvidenceIndex:
             return False
         keys = {known.key for known in self.sentences[sentence].facts.facts if known.kind is Kind.DIRECTION}
         return OPPOSITE_OF[fact.key] in keys and fact.key not in keys
+
+    def spans(self, quantity: Quantity, sentence: int) -> bool:
+        """Whether the evidence sentence has values of the sort of `quantity` below and above it (`168-180 cm`)."""
+        if quantity.unit is None:
+            return False
+        sought = quantity.base_values(quantity.unit)
+        known = [
+            value
+            for fact in self.sentences[sentence].facts.facts
+            if fact.quantity is not None and fact.quantity.unit is not None
+            if comparable(quantity.unit.dimension, fact.quantity.unit.dimension)
+            for value in fact.quantity.base_values(fact.quantity.unit)
+        ]
+        return bool(known) and min(known) <= min(sought) and max(sought) <= max(known)
 
     def same_chunk(self, one: int, other: int) -> bool:
         """Whether two evidence sentences are of one chunk."""

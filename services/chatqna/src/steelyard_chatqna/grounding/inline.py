@@ -35,7 +35,7 @@ class Resolved:
 def resolve(answer: str, sent: Sequence[SentChunk], question: str = "") -> Resolved:
     """Resolve the markers of `answer` against the chunks that were `sent`.
 
-    Kept markers are written as `[1]` or `[1, 2]`. A marker cites for the sentence that it stands in, or that it follows.
+    Kept markers are written as `[1]` or `[1, 2]`. A marker cites for the sentence that it stands in or follows.
     `Citation.support` is what `attribute` finds for that sentence in that chunk alone, and the quote its best sentence;
     a chunk in which nothing supports the sentence is quoted whole, with support 0.
     """

@@ -145,10 +145,15 @@ class _Reader:
     def _quantity(self, start: int, quantity: Quantity) -> None:
         """Add a number. The first of `10 to 20 bar` takes its unit from the second."""
         last = self._facts[-1] if self._facts else None
-        lacking = last is not None and last.quantity is not None and last.quantity.unit is None
-        if last is not None and last.quantity is not None and lacking and quantity.unit is not None:
-            if _RANGE.fullmatch(self._text, last.end, start) is not None:
-                self._facts[-1] = last._replace(quantity=last.quantity._replace(unit=quantity.unit))
+        first = None if last is None else last.quantity
+        if (
+            last is not None
+            and first is not None
+            and first.unit is None
+            and quantity.unit is not None
+            and _RANGE.fullmatch(self._text, last.end, start) is not None
+        ):
+            self._facts[-1] = last._replace(quantity=first._replace(unit=quantity.unit))
         surface = self._text[start : quantity.end]
         self._add(Kind.NUMBER, surface, surface, start, quantity.end, quantity)
 

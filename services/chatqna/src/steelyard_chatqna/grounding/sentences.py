@@ -21,7 +21,7 @@ _LIST_MARK = re.compile(r"\s*(?:[-*+•‣▪–]|\(?\d{1,3}[.)]|\(?[A-Za-z][.)]
 _LIST_MARK_ONLY = re.compile(r"\s*(?:\d{1,3}|[A-Za-z])\.\Z")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _LINE = re.compile(r"[^\n\r\u2028\u2029]+")
-_WORD_BEFORE = re.compile(r"(?<![\w\-])(?:[^\W\d_](?:[.\-]?[^\W\d_])*|\d+)\Z")
+_WORD_BEFORE = re.compile(r"(?<![\w\-°])(?<!\d )(?:[^\W\d_](?:[.\-]?[^\W\d_])*|(?<![\w\-])\d+)\Z")
 _NEXT_WORD = re.compile(r"\s*([\"'“„«(\[]*)(\w+)?")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]\Z")
 

@@ -4,19 +4,24 @@ English and German endings are taken off in one pass, longest first; Arabic lose
 its plural and pronoun endings, as the `light10` stemmer of Larkey, Ballesteros and Connell (2007) does.
 """
 
+import re
 from functools import lru_cache
 
 from .lexicon.words import fold
 
 _ENGLISH = (
     ("ational", "at"), ("ization", "iz"), ("isation", "iz"), ("ations", "at"), ("ation", "at"), ("ators", "at"),
-    ("ator", "at"), ("ingly", ""), ("edly", ""), ("ments", "ment"), ("iness", ""), ("ness", ""), ("ically", "ic"), ("ical", "ic"),
-    ("ating", "at"), ("ated", "at"), ("ates", "at"), ("ate", "at"), ("ising", "iz"), ("izing", "iz"), ("ised", "iz"),
-    ("ized", "iz"), ("ises", "iz"), ("izes", "iz"), ("ise", "iz"), ("ize", "iz"), ("ings", ""), ("ing", ""), ("ies", "i"), ("ied", "i"),
-    ("ily", "i"), ("sses", "ss"), ("ers", "er"), ("es", ""), ("ed", ""), ("ly", ""), ("s", ""), ("y", "i"), ("e", ""),
+    ("ator", "at"), ("ingly", ""), ("edly", ""), ("ments", "ment"), ("iness", ""), ("ness", ""), ("ically", "ic"),
+    ("ical", "ic"), ("ating", "at"), ("ated", "at"), ("ates", "at"), ("ate", "at"), ("ising", "iz"), ("izing", "iz"),
+    ("ised", "iz"), ("ized", "iz"), ("ises", "iz"), ("izes", "iz"), ("ise", "iz"), ("ize", "iz"), ("ings", ""),
+    ("ing", ""), ("ies", "i"), ("ied", "i"), ("ily", "i"), ("sses", "ss"), ("ers", "er"), ("es", ""), ("ed", ""),
+    ("ly", ""), ("s", ""), ("y", "i"), ("e", ""),
 )  # fmt: skip
 _GERMAN = ("ungen", "erinnen", "innen", "ung", "heiten", "keiten", "isch", "ten", "tet", "te", "est", "ern", "em", "en",
            "er", "es", "st", "e", "n", "s", "t")  # fmt: skip
+_JOINED = re.compile("(?:an|ab|auf|aus|ein|vor)(?:ge|zu)")
+"""What separates a German prefix from its verb (`angezogen`, `anzuziehen`)."""
+
 _UMLAUTS = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "ß": "ss"})
 _IRREGULAR = {
     "won": "win", "wins": "win", "winning": "win", "bought": "buy", "built": "build", "ran": "run", "runs": "run",
@@ -65,8 +70,8 @@ def _german(word: str) -> str:
     bare = word.translate(_UMLAUTS)
     if len(bare) > 6 and bare.startswith("ge") and bare.endswith(("t", "en")):
         bare = bare[2:]
-    elif (len(bare) > 8 and bare[2:4] == "ge" and bare[:2] in ("an", "ab", "zu")) or (len(bare) > 8 and bare[:4] in ("anzu", "abzu")):
-        bare = bare[:2] + bare[4:]
+    elif len(bare) > 8 and _JOINED.match(bare):
+        bare = _JOINED.sub(lambda joined: joined.group()[:-2], bare, count=1)
     for ending in _GERMAN:
         if bare.endswith(ending) and len(bare) - len(ending) >= 4:
             return bare[: len(bare) - len(ending)]

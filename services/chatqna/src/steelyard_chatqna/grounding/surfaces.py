@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from .lexicon.words import fold
+from .lexicon.words import fold, words
 from .units import UNIT_OF
 
 
@@ -29,7 +29,7 @@ _PLAIN_NUMBER = re.compile(r"\d+(?:[.,']\d+)?")
 _VERSION = re.compile(r"\d+(?:\.\d+){2,}")
 _GROUPED = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
 _COUNTED = re.compile(r"\d+(?:[.,]\d+)?-?([^\W\d_]+)(?:[-/·][^\W\d_]+)*")
-_ORDINALS = frozenset(["st", "nd", "rd", "th", "s", "er", "te", "ten", "ter", "tes", "x"])
+_ORDINALS = words("st nd rd th s er te ten ter tes x")
 
 
 @lru_cache(maxsize=65536)

@@ -7,7 +7,7 @@ two quantities compare only when their dimensions are equal, apart from the plai
 from decimal import Decimal
 from typing import NamedTuple
 
-from .lexicon.words import fold
+from .lexicon.words import fold, folded, words
 
 
 class Unit(NamedTuple):
@@ -103,6 +103,9 @@ _PHRASES = {
     ("درجه", "مئويه"): "°c",
     ("degrees", "fahrenheit"): "°f",
     ("per", "cent"): "%",
+    ("watt", "hours"): "wh",
+    ("kilowatt", "hours"): "kwh",
+    ("ampere", "hours"): "ah",
     ("square", "metres"): "m²",
     ("square", "meters"): "m²",
     ("cubic", "metres"): "m³",
@@ -115,7 +118,7 @@ PREFIX_RATES = {"毎分": "min", "毎時": "h", "毎秒": "s", "每分钟": "min
 SUFFIX_RATES = {"每分钟": "min", "每小时": "h", "每秒": "s", "毎分": "min"}
 """The same behind the unit."""
 
-DIVIDERS = frozenset(fold(word) for word in ["/", "per", "pro", "je", "في", "a"])
+DIVIDERS = folded("/ per pro je في a")
 """What stands between the two units of a rate."""
 
 
@@ -136,7 +139,7 @@ UNIT_OF = _read()
 LONGEST_UNSPACED = 8
 """Characters of the longest unit in a script without spaces."""
 
-AMBIGUOUS = frozenset(["a", "d", "t", "g", "m", "n", "s", "c", "h", "v", "w", "l", "pa", "ma", "mw", "pc", "ct", "ha", "foot", "feet", "second", "seconds", "grad", "pound", "pounds"])
+AMBIGUOUS = words("a d t g m n s c h v w l pa ma mw pc ct ha ah foot feet second seconds grad pound pounds")
 """Ways of writing that mean something else without a number in front of them."""
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from .facts import Kind
 from .languages import LANGUAGES, UNKNOWN
+from .lexicon.calendar import MONTH_OF
 from .lexicon.concepts import COLOUR_OF, DIRECTION_OF
 from .lexicon.numerals import VALUE_OF
 from .lexicon.particles import SPACED_PARTICLES
@@ -29,6 +30,12 @@ class Word(NamedTuple):
     structural: bool = False
 
 
+_LETTER_WORDS = frozenset({"a", "i", "o"})
+"""Single letters that are words in capitals, too; another one is a label (`size M`)."""
+
+_HEARD = SPACED_PARTICLES | frozenset(MONTH_OF)
+"""Words that are read even where they say nothing: a yes or no, and a month that is a function word, too (`may`)."""
+
 _NOTHING = Word(None, "")
 _STRUCTURE = Word(None, "", structural=True)
 
@@ -37,10 +44,10 @@ _STRUCTURE = Word(None, "", structural=True)
 def run_of(surface: str, code: str) -> tuple[tuple[Piece, Word], ...]:
     """Return the pieces of an unbroken run of letters and digits, each with what it is in the language `code`.
 
-    Words that say nothing are left out, except a yes or no.
+    Words that say nothing are left out, except those in `_HEARD`.
     """
     known = ((piece, word_of(piece, code)) for piece in pieces(surface) if piece.form)
-    return tuple((piece, word) for piece, word in known if word is not _NOTHING or piece.form in SPACED_PARTICLES)
+    return tuple((piece, word) for piece, word in known if word is not _NOTHING or piece.form in _HEARD)
 
 
 def word_of(piece: Piece, code: str) -> Word:
@@ -61,9 +68,10 @@ def word_of(piece: Piece, code: str) -> Word:
     for kind, table in ((Kind.COLOUR, COLOUR_OF), (Kind.DIRECTION, DIRECTION_OF)):
         if form in table:
             return Word(kind, table[form], structural=structural)
-    if form in language.function_words:
+    letter = len(form) == 1 and piece.capital and form not in _LETTER_WORDS
+    if form in language.function_words and not letter:
         return _STRUCTURE if structural else _NOTHING
-    unit = named_unit(piece.surface)
+    unit = None if letter else named_unit(piece.surface)
     brackets = form in AMBIGUOUS
     short = len(form) < (4 if language is UNKNOWN else 2) and not piece.capital
     if form in language.light_words or short:

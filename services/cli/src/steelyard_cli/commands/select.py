@@ -10,8 +10,6 @@ from pydantic import ValidationError
 
 from steelyard_contracts.errors import SteelyardError
 from steelyard_contracts.selection import SelectRequest, SelectResponse
-from steelyard_reranker.select_request import run
-from steelyard_reranker.selection.errors import SelectionError
 
 from .. import options
 from ..errors import ConfigurationError
@@ -38,6 +36,10 @@ def select(
 
 
 def _selected(request: SelectRequest, file: Path) -> SelectResponse:
+    # Imported here: selection needs numpy, which would slow down every command.
+    from steelyard_reranker.select_request import run
+    from steelyard_reranker.selection.errors import SelectionError
+
     try:
         return run(request)
     except (SteelyardError, SelectionError) as error:

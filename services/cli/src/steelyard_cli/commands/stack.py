@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from .. import environment, options, settings_catalogue, startup
+from .. import environment, options
 from ..errors import StackError
 from ..exits import ExitCode
 from ..render.live import StackView
@@ -19,12 +19,13 @@ from ..report import given_up, look_at_ports, look_at_run
 from ..supervisor import launch
 from ..supervisor.plan import RunFolder
 from ..supervisor.processes import describe
-from ..supervisor.state import RunRecord, read_record
+from ..supervisor.state import ProcessPhase, RunRecord, read_record
 from ..terminal import Terminal
 
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 1.0
-_WATCH_PAUSE_S = 2.0
+_WATCH_PAUSE_S = 1.0
+_STOP_S = 90.0
 
 
 class _Interrupted(BaseException):
@@ -49,6 +50,9 @@ def up(
     state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Start every service and wait until all are ready; a service that crashes later is started again."""
+    # Imported here: the services' settings need numpy, which would slow down every command.
+    from .. import settings_catalogue, startup
+
     terminal = Terminal.open(as_json=as_json)
     environment.apply(env_file)
     os.environ.update(startup.link(os.environ))
@@ -75,11 +79,11 @@ def up(
                 _stay(folder, terminal)
         except StackError:
             terminal.note("stopping what was started")
-            launch.stop(folder, timeout_s=60.0)
+            launch.stop(folder, _STOP_S, run_id=plan.run_id)
             raise
         except _Interrupted:
             terminal.note("stopping")
-            launch.stop(folder, timeout_s=90.0)
+            launch.stop(folder, _STOP_S, run_id=plan.run_id)
             raise typer.Exit(0 if foreground else int(ExitCode.INTERRUPTED)) from None
         finally:
             if foreground and supervisor is not None:
@@ -88,7 +92,7 @@ def up(
 
 def down(
     as_json: options.Json = False,
-    timeout: Annotated[float, typer.Option(min=0.0, help="Seconds until what does not end is killed.")] = 90.0,
+    timeout: Annotated[float, typer.Option(min=0.0, help="Seconds until what does not end is killed.")] = _STOP_S,
     state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Stop every service, in the reverse order of starting; also those whose supervisor was killed."""
@@ -172,8 +176,11 @@ def _stay(folder: RunFolder, terminal: Terminal) -> None:
     """Say what changes until the supervisor ends or `up` is interrupted."""
     before: dict[str, str] = {}
     while True:
-        record = launch.running(folder)
-        if record is None:
+        record = read_record(folder.state)
+        if record is None or all(service.phase is ProcessPhase.STOPPED for service in record.services):
+            terminal.note("stopped by another command")
+            return
+        if launch.running(folder) is None:
             _supervisor_is_gone(folder)
         report = look_at_run(record)
         for service in report.services:

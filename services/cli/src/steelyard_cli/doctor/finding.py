@@ -1,5 +1,6 @@
 """One finding of `steelyard doctor`."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from pydantic import BaseModel
@@ -29,3 +30,9 @@ def judge(name: str, found: str, *, ok: bool, otherwise: Level, fix: str) -> Fin
         if ok
         else Finding(name=name, level=otherwise, found=found, fix=fix)
     )
+
+
+def worst(findings: Sequence[Finding]) -> Level:
+    """The worst level among findings."""
+    order = list(Level)
+    return max((finding.level for finding in findings), key=order.index, default=Level.OK)

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard_models.cache import default_cache_dir, locate
@@ -14,7 +13,7 @@ from steelyard_store.records import StoreInfo
 
 from .. import settings_catalogue
 from ..errors import ConfigurationError
-from ..services import ServiceSpec, bind_host
+from ..services import ServiceSpec
 from ..supervisor import ports
 from ..supervisor.state import RunRecord
 from .finding import Finding, Level, judge
@@ -41,7 +40,7 @@ def port(spec: ServiceSpec, run: RunRecord | None) -> Finding:
         return Finding(name=name, level=Level.FAIL, found=str(error), fix=f"Set {spec.port_variable} to a free port.")
     if run is not None and number in {service.port for service in run.services}:
         return Finding(name=name, level=Level.OK, found=f"{number}, in use by the stack that runs here")
-    free = ports.is_free(bind_host(os.environ), number)
+    free = ports.is_free(spec.host(os.environ), number)
     return judge(
         name,
         f"{number}, free" if free else f"{number} is taken by {ports.holder(number)}",
@@ -90,9 +89,3 @@ async def _info(path: Path) -> str:
     async with EmbeddedReader(path) as reader:
         info: StoreInfo = await reader.check()
     return f"{info.documents} documents, {info.chunks} chunks"
-
-
-def worst(findings: Sequence[Finding]) -> Level:
-    """The worst level among findings."""
-    order = list(Level)
-    return max((finding.level for finding in findings), key=order.index, default=Level.OK)

@@ -34,7 +34,7 @@ def citations(cited: list[Citation]) -> RenderableType:
         parts.append(Text.assemble((f"[{citation.marker}] ", "bold cyan"), _place(citation)))
         if citation.quote:
             # Character for character, so that it can be found in the document; only the terminal is protected.
-            parts.append(Padding(Text(f"“{one_line(citation.quote)}”", style="italic"), (0, 0, 0, 4)))
+            parts.append(Padding(Text(f"“{one_line(citation.quote)}”", style="italic"), (0, 0, 0, 4), expand=False))
     return Group(*parts)
 
 

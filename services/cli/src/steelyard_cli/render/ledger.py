@@ -1,6 +1,6 @@
 """The evidence ledger as people read it: the funnel, one row per candidate, the budget."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -12,9 +12,9 @@ from steelyard_contracts.ledger import LedgerEntry, LedgerTotals
 
 from .bars import bar
 from .tables import table
-from .text import one_line
+from .text import one_line, without_middle
 
-_BAR_CELLS = 10
+_BAR_CELLS = 8
 _UNBOUNDED = 10_000
 
 
@@ -28,12 +28,12 @@ class _Detail:
     uncut_pairs: bool = True
     terms: bool = True
     bar: bool = True
-    source_characters: int = 44
+    source_characters: int = 40
 
 
 _DETAILS = (
     _Detail(),
-    _Detail(all_kinds=False, source_characters=36),
+    _Detail(all_kinds=False, source_characters=32),
     _Detail(all_kinds=False, uncut_pairs=False, source_characters=28),
     _Detail(all_kinds=False, uncut_pairs=False, bar=False, source_characters=24),
     _Detail(all_kinds=False, uncut_pairs=False, bar=False, terms=False, source_characters=17),
@@ -80,10 +80,14 @@ def entries_table(ledger: Ledger, console: Console) -> Table:
 
     Those that were sent come first, in rank order, then the others in retrieval order.
     """
-    made = [_table(ledger, console, detail) for detail in _DETAILS]
     # Measured without the console's own width, to which a measure would be cut.
     unbounded = console.options.update(width=_UNBOUNDED)
-    return next((it for it in made if console.measure(it, options=unbounded).maximum <= console.width), made[-1])
+    for detail in _DETAILS:
+        made = _table(ledger, console, detail)
+        spare = console.width - console.measure(made, options=unbounded).maximum
+        if spare >= 0:
+            return _table(ledger, console, replace(detail, source_characters=detail.source_characters + spare))
+    return made
 
 
 def _table(ledger: Ledger, console: Console, detail: _Detail) -> Table:
@@ -111,7 +115,7 @@ def _table(ledger: Ledger, console: Console, detail: _Detail) -> Table:
         style = "green" if sent else "red"
         row: list[RenderableType] = [
             str(entry.retrieval_rank),
-            one_line(_place(entry, evidence), detail.source_characters),
+            _place(entry, evidence, detail.source_characters),
             *(_number(entry.scores.get(kind)) for kind in kinds),
         ]
         if with_read:
@@ -154,13 +158,20 @@ def value_cells(entry: LedgerEntry, all_terms: bool = True) -> list[RenderableTy
     return [*cells, Text(_number(value.value), style="bold")]
 
 
-def _place(entry: LedgerEntry, evidence: dict[str, Evidence]) -> str:
-    """Where the candidate comes from; its id when the ledger keeps no more."""
+def _place(entry: LedgerEntry, evidence: dict[str, Evidence], limit: int) -> str:
+    """Where the candidate comes from, in `limit` characters; its id when the ledger keeps no more.
+
+    Of a section's path the last part says most; of a file's name both ends do, such as its revision.
+    """
     found = evidence.get(entry.chunk_id)
     metadata = None if found is None else found.metadata
     if metadata is None:
-        return entry.chunk_id
-    return f"{metadata.source} / {metadata.section}" if metadata.section else metadata.source
+        return one_line(entry.chunk_id, limit)
+    section = metadata.section.rpartition(" > ")[2]
+    if not section:
+        return without_middle(metadata.source, limit)
+    source = without_middle(metadata.source, max(limit - len(section) - 3, limit // 2))
+    return one_line(f"{source} / {section}", limit)
 
 
 def _read(entry: LedgerEntry) -> Text:

@@ -9,7 +9,7 @@ from rich.terminal_theme import TerminalTheme
 
 from ..errors import ConfigurationError
 
-WIDTH = 146
+WIDTH = 148
 """Columns of the picture: enough for every term of the ledger."""
 
 _THEME = TerminalTheme(
@@ -50,7 +50,7 @@ _FORMAT = """\
 {chrome}
 <g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
 {backgrounds}
-<g class="{unique_id}-matrix">
+<g class="{unique_id}-matrix" xml:space="preserve">
 {matrix}
 </g>
 </g>

@@ -21,6 +21,15 @@ def one_line(text: str, limit: int | None = None) -> str:
     return folded if limit is None or len(folded) <= limit else f"{folded[: limit - 1].rstrip()}…"
 
 
+def without_middle(text: str, limit: int) -> str:
+    """`one_line` with the middle cut out when there are more than `limit` characters (at least 3)."""
+    folded = one_line(text)
+    if len(folded) <= limit:
+        return folded
+    end = (limit - 1) // 2
+    return f"{folded[: limit - 1 - end]}…{folded[-end:]}"
+
+
 def _is_unsafe(character: str) -> bool:
     if character in _KEPT:
         return False

@@ -54,6 +54,7 @@ def start(plan: Plan, folder: RunFolder) -> "subprocess.Popen[bytes]":
             raise StackError(f"the supervisor did not start: {said or f'exit code {process.returncode}'}")
         if time.monotonic() > deadline:
             process.kill()
+            process.wait()
             raise StackError(f"the supervisor did not start within {_BEGIN_S:g} s")
         time.sleep(_POLL_S)
     return process
@@ -73,14 +74,16 @@ def strays(folder: RunFolder) -> list[Identity]:
     return _left_over(record)
 
 
-def stop(folder: RunFolder, timeout_s: float) -> Stopped:
+def stop(folder: RunFolder, timeout_s: float, *, run_id: str | None = None) -> Stopped:
     """Stop the run in `folder`: by its supervisor when that lives, else process by process.
+
+    With `run_id` only that run is stopped, never one that another command started meanwhile.
 
     A supervisor that does not end within `timeout_s` seconds is killed with everything it started. Raises StackError
     when another command is starting a supervisor there at this moment.
     """
     record = read_record(folder.state)
-    if record is None:
+    if record is None or run_id not in {None, record.run_id}:
         return Stopped(was_running=False, strays=[], killed=[])
     was_running = is_running(record.supervisor)
     killed = _terminate_supervisor(record.supervisor, timeout_s) if was_running else []

@@ -11,12 +11,13 @@ LOG_BYTES = 8 * 2**20
 
 
 class ServicePlan(BaseModel):
-    """One process to run: its command line, where it will listen, and the path that says it is ready."""
+    """One process to run: its command line, where it will listen, how it is reached, and what says that it is ready."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     command: list[str]
+    host: str
     url: str
     ready_path: str
     port: int

@@ -46,10 +46,16 @@ class Scorer(Protocol):
 
 
 def checked(judgements: list[Judgement], count: int) -> list[Judgement]:
-    """Return `judgements` if there are `count` with finite scores in [0, 1]; else raise RerankBackendError."""
+    """Return `judgements` if there are `count` with finite scores in [0, 1]; else raise RerankBackendError.
+
+    A bool, a string and None are no scores, though Python could compare the first and a reply could hold all three.
+    """
     if len(judgements) != count:
         raise RerankBackendError("wrong_count", f"the backend scored {len(judgements)} of {count} candidates")
     for judgement in judgements:
+        if type(judgement.score) not in (float, int):
+            kind = type(judgement.score).__name__
+            raise RerankBackendError("not_a_number", f"the backend returned a score of type {kind}")
         if not math.isfinite(judgement.score):
             raise RerankBackendError("not_finite", "the backend returned a score that is not finite")
         if not 0.0 <= judgement.score <= 1.0:

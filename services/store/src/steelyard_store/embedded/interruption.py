@@ -3,55 +3,29 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from steelyard_store.errors import StoreUnavailable
 
+_STEPS_BETWEEN_LOOKS = 10_000  # of SQLite's virtual machine: well under a millisecond
+
 
 class Interruption:
     """Connects one read, in whichever thread it runs, with the caller who may cancel it."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._requested = False
-
-    def request(self) -> None:
-        """Stop the statement that is running now, and refuse further ones."""
-        with self._lock:
-            self._requested = True
-            if self._connection is not None:
-                self._connection.interrupt()
+        self.requested = False
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Make connections that this thread uses in the block obey ``request``."""
+        """Let the connections that this thread uses in the block stop when ``requested`` is set."""
         token = _ACTIVE.set(self)
         try:
             yield
         finally:
             _ACTIVE.reset(token)
-
-    @contextmanager
-    def using(self, connection: sqlite3.Connection) -> Iterator[None]:
-        """Let ``request`` reach ``connection`` during the block, and no longer.
-
-        Raises:
-            StoreUnavailable: it was requested already.
-        """
-        with self._lock:
-            if self._requested:
-                raise StoreUnavailable("the caller cancelled the read before it began")
-            self._connection = connection
-        try:
-            yield
-        finally:
-            # From here on the connection may serve someone else, whom a late request must not hit.
-            with self._lock:
-                self._connection = None
 
 
 _ACTIVE: ContextVar[Interruption | None] = ContextVar("steelyard_store_interruption", default=None)
@@ -59,13 +33,25 @@ _ACTIVE: ContextVar[Interruption | None] = ContextVar("steelyard_store_interrupt
 
 @contextmanager
 def interruptible(connection: sqlite3.Connection) -> Iterator[None]:
-    """Let the read that is active in this thread, if any, be stopped while it uses ``connection``."""
+    """Stop the statements on ``connection`` in the block once the read that is active in this thread is cancelled.
+
+    SQLite looks at the request while it works. ``Connection.interrupt`` would be lost between two statements, and could
+    hit the next user of a pooled connection.
+
+    Raises:
+        StoreUnavailable: it was cancelled before it began.
+    """
     active = _ACTIVE.get()
     if active is None:
         yield
         return
-    with active.using(connection):
+    if active.requested:
+        raise StoreUnavailable("the caller cancelled the read before it began")
+    connection.set_progress_handler(lambda: active.requested, _STEPS_BETWEEN_LOOKS)
+    try:
         yield
+    finally:
+        connection.set_progress_handler(None, 0)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from steelyard_store.validation import (
     checked_filter,
     checked_ids,
     checked_k,
+    checked_ordinal,
     checked_page_size,
     checked_query_vector,
 )
@@ -133,6 +134,9 @@ class EmbeddedReading:
         """See ``ChunkReader.document_chunks``."""
         checked_filter(filter)
         check_name("document_id", document_id, InvalidQuery)
+        checked_ordinal("first", first)
+        if last is not None:
+            checked_ordinal("last", last)
         conditions, values = rows.where("c", filter)
         with self._transaction() as (connection, _):
             found = connection.execute(

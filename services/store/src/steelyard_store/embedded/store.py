@@ -57,15 +57,19 @@ class _Threads:
         try:
             return await self.run(interruptible_work)
         except asyncio.CancelledError:
-            interruption.request()
+            interruption.requested = True
             raise
 
     async def close(self, then: Callable[[], None]) -> None:
         if self._closed:
             return
         self._closed = True
-        await asyncio.get_running_loop().run_in_executor(self._executor, then)
-        self._executor.shutdown()
+
+        def end() -> None:
+            self._executor.shutdown()
+            then()
+
+        await asyncio.to_thread(end)
 
 
 class EmbeddedReader:

@@ -4,43 +4,66 @@ import re
 
 from .words import words
 
+_FLAGS = re.IGNORECASE | re.VERBOSE
+
 COURTESY = re.compile(
-    r"\s*(?:[-*#>]\s*)*(?:"
-    r"sure|of course|certainly|absolutely|great question|good question|thanks?(?: you)?|you(?:'|’)re welcome|hello|hi|"
-    r"i hope|hope this|let me know|feel free|please let me|is there anything|if you (?:have|need) (?:any|more|further)|"
-    r"here (?:is|are)|here's|the answer is as follows|"
-    r"gern(?:e)?|natürlich|selbstverständlich|hallo|ich hoffe|hier (?:ist|sind)|falls sie (?:weitere|noch)|bei weiteren|"
-    r"はい[、,]?(?:承知|もちろん)|もちろん|承知|お役に立|他に(?:ご質問|何か)|以下(?:に|の(?:通り|とおり))|"
-    r"当然|好的|希望(?:这|以上)|以下是|如下|如果您?(?:还有|需要)|"
-    r"بالتأكيد|بالطبع|مرحبا|آمل|إليك|فيما يلي"
-    r")(?![^\W\d_\u3040-\u30ff\u3400-\u9fff])",
-    re.IGNORECASE,
+    r"""
+    \s*(?:[-*\#>]\s*)*
+    (?: sure | of\scourse | certainly | absolutely | (?:great|good)\squestion | thanks? | you['’]re\swelcome
+      | hello | hi
+      | i\shope | hope\sthis | let\sme\sknow | feel\sfree | please\slet\sme | is\sthere\sanything
+      | if\syou\s(?:have|need)\s(?:any|more|further) | here\s(?:is|are) | here['’]s | the\sanswer\sis\sas\sfollows
+      | gerne? | natürlich | selbstverständlich | hallo | ich\shoffe | hier\s(?:ist|sind) | falls\ssie\s(?:weitere|noch)
+      | はい[、,]?(?:承知|もちろん) | もちろん | 承知 | お役に立 | 他に(?:ご質問|何か) | 以下(?:に|の(?:通り|とおり))
+      | 当然 | 好的 | 希望(?:这|以上) | 以下是 | 如下 | 如果您?(?:还有|需要)
+      | بالتأكيد | بالطبع | مرحبا | آمل | إليك | فيما\sيلي
+    )
+    (?![^\W\d_\u3040-\u30ff\u3400-\u9fff])
+    """,
+    _FLAGS,
 )
 """How a courtesy or an announcement begins."""
 
 REFUSAL = re.compile(
-    r"\bi (?:do not|don(?:'|’)t|cannot|can(?:'|’)t|am not|am unable|could not|couldn(?:'|’)t) (?:know|have|find|answer|say|"
-    r"determine|tell|sure|able)|"
-    r"\b(?:context|text|document|documents|passage|source|sources|information|excerpt|manual|evidence)\b[^.!?]{0,40}?"
-    r"\b(?:does not|do not|doesn(?:'|’)t|don(?:'|’)t|did not) (?:\w+ )?(?:say|mention|specify|provide|contain|include|state|tell|"
-    r"give|describe|explain|indicate|answer)|"
-    r"\bno (?:\w+ )?(?:information|mention|details?)\b|"
-    r"\bnot (?:\w+ )?(?:mentioned|specified|stated|indicated|disclosed)\b|"
-    r"\bnot (?:\w+ )?(?:available|found|given|provided|included|contained|described|listed) (?:in|by) "
-    r"(?:the|this|these|any) (?:\w+ )?(?:context|text|documents?|passages?|information|sources?|excerpts?)|"
-    r"\bcannot be (?:determined|answered)|"
-    r"\b(?:ich weiß (?:es )?nicht|keine (?:\w+ )?(?:angaben?|informationen|information|hinweise?)|"
-    r"nicht (?:\w+ )?(?:erwähnt|angegeben|genannt|beantwort\w+|ersichtlich)|"
-    r"nicht im (?:kontext|text|dokument) |im (?:kontext|text|dokument) (?:\w+ )?nicht enthalten)|"
-    r"(?:記載|情報|言及|説明)[はがも]?(?:され|あり|含まれ|見つかり)?[^。]{0,6}(?:ません|ない)|(?:分|わ)かり(?:かね)?ません|不明です|"
-    r"(?:没有|未)(?:提到|提及|说明|提供|找到|给出|包含)|不知道|无法(?:确定|回答|得知)|"
-    r"(?:لا|لم) (?:يذكر|تذكر|يتضمن|يحتوي|يرد|يحدد|توجد معلومات)|لا أعرف|لا أعلم|غير مذكور|غير محدد",
-    re.IGNORECASE,
+    r"""
+      \bi\s(?:do\snot|don['’]t|cannot|can['’]t|am\snot|am\sunable|could\snot|couldn['’]t)\s
+        (?:know|have|find|answer|say|determine|tell|sure|able)
+    | \b(?:context|text|documents?|passage|sources?|information|excerpt|manual|evidence)\b[^.!?]{0,40}?
+      \b(?:does\snot|do\snot|doesn['’]t|don['’]t|did\snot)\s(?:\w+\s)?
+        (?:say|mention|specify|provide|contain|include|state|tell|give|describe|explain|indicate|answer)
+    | \bno\s(?:\w+\s)?(?:information|mention|details?)\b
+    | \bnot\s(?:\w+\s)?(?:mentioned|specified|stated|indicated|disclosed)\b
+    | \bnot\s(?:\w+\s)?(?:available|found|given|provided|included|contained|described|listed)\s(?:in|by)\s
+        (?:the|this|these|any)\s(?:\w+\s)?(?:context|text|documents?|passages?|information|sources?|excerpts?)
+    | \bcannot\sbe\s(?:determined|answered)
+    | \bich\sweiß\s(?:es\s)?nicht | \bkeine\s(?:\w+\s)?(?:angaben?|informationen|information|hinweise?)
+    | \bnicht\s(?:\w+\s)?(?:erwähnt|angegeben|genannt|beantwort\w+|ersichtlich)
+    | \bnicht\sim\s(?:kontext|text|dokument)\s | \bim\s(?:kontext|text|dokument)\s(?:\w+\s)?nicht\senthalten
+    | (?:記載|情報|言及|説明)[はがも]?(?:され|あり|含まれ|見つかり)?[^。]{0,6}(?:ません|ない)
+    | (?:分|わ)かり(?:かね)?ません | 不明です
+    | (?:没有|未)(?:提到|提及|说明|提供|找到|给出|包含) | 不知道 | 无法(?:确定|回答|得知)
+    | (?:لا|لم)\s(?:يذكر|تذكر|يتضمن|يحتوي|يرد|يحدد|توجد\sمعلومات) | لا\sأعرف | لا\sأعلم | غير\s(?:مذكور|محدد)
+    """,
+    _FLAGS,
 )
 """A sentence that says that the evidence does not answer."""
 
-ANNOUNCEMENT_END = ":："
-QUESTION_END = "?？؟"
+SOURCE = re.compile(
+    r"""
+      \s*(?:based\son|according\sto|as\s(?:stated|mentioned|described|shown|given)\sin|from|per
+           |laut|gemäß|nach|basierend\sauf)\s[^,.:;\d]{0,60}?
+        \b(?:information|context|text|documents?|passages?|paragraphs?|table|sources?|sections?|manual|excerpts?
+            |kontext|dokument|angaben|informationen|tabelle|absatz|abschnitt|handbuch)\b[^,.:;\d]{0,60},\s*
+    | \s*(?:根据|依据)[^,。、]{0,20},\s*
+    | \s*(?:文脈|資料|文書|情報|本文)によると?、?\s*
+    | \s*(?:وفقا|بناء|حسب)[^،.]{0,40}،\s*
+    """,
+    _FLAGS,
+)
+"""Where an answer says that it comes from, at the beginning of a sentence; no claim of its own."""
+
+ANNOUNCEMENT_END = frozenset(":：")
+QUESTION_END = frozenset("?？؟")
 
 TALK_WORDS = words("context answer answers question passage excerpt kontext antwort antwortet frage textstelle")
 """Words about the conversation itself; they are no facts of an answer."""

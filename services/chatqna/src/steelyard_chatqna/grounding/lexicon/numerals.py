@@ -4,10 +4,10 @@ from decimal import Decimal
 
 from .words import fold
 
-_ENGLISH_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_ENGLISH_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _ENGLISH = "zero - two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"  # noqa: E501 - one row from 0 to 19
 _GERMAN = "null - zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn"  # noqa: E501 - one row from 0 to 19
-_GERMAN_TENS = ["zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig"]
+_GERMAN_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
 _ARABIC = "صفر - اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة"
 _ARABIC_FEMININE = "- - اثنين ثلاث أربع خمس ست سبع ثماني تسع عشر"
 
@@ -18,7 +18,7 @@ def _read() -> dict[str, Decimal]:
         table |= {fold(word): Decimal(value) for value, word in enumerate(row.split()) if word != "-"}
     english_units = ["one", *_ENGLISH.split()[2:10]]
     german_units = ["ein", *_GERMAN.split()[2:10]]
-    for position, (english, german) in enumerate(zip(_ENGLISH_TENS, _GERMAN_TENS, strict=True)):
+    for position, (english, german) in enumerate(zip(_ENGLISH_TENS.split(), _GERMAN_TENS.split(), strict=True)):
         tens = 20 + 10 * position
         table |= {english: Decimal(tens), fold(german): Decimal(tens)}
         for unit in range(1, 10):

@@ -2,49 +2,48 @@
 
 import re
 
-from .words import fold, words
+from .words import fold, folded
 
-YES = frozenset(
-    fold(word)
-    for word in words(
-        "yes yeah yep correct right true ja doch genau richtig はい ええ 是 是的 对 对的 可以 نعم أجل بلى صحيح"
-    )
-)
-NO = frozenset(
-    fold(word) for word in words("no nope incorrect false wrong nein falsch いいえ 不 不是 不对 不可以 不行 否 لا كلا")
-)
+YES = folded("yes yeah yep correct right true ja doch genau richtig はい ええ 是 是的 对 对的 可以 نعم أجل بلى صحيح")
+NO = folded("no nope incorrect false wrong nein falsch いいえ 不 不是 不对 不可以 不行 否 لا كلا")
 
-SPACED_PARTICLES = frozenset(fold(word) for word in words("yes no yeah yep correct right ja nein doch نعم لا كلا"))
+SPACED_PARTICLES = folded("yes no yeah yep correct right ja nein doch نعم لا كلا")
 """Those that stand before a comma or a full stop in a longer sentence, where words are separated."""
 
 _PUNCTUATION = " \t\n*_`\"'.,;:!。、，！؟،"
+
+_ASKS_SOMETHING = re.compile(
+    r"""
+      \b(?:what|which|who|whom|whose|when|where|why|how)\b
+    | \b(?:was\s(?:ist|sind|kostet|bedeutet|macht|passiert|muss|soll)|welche\w*|wer|wen|wem|wann|wo|woher|wohin|woraus
+          |womit|wofür|warum|wie|wieso|wodurch|worin|worauf)\b
+    | 何 | いつ | どこ | 誰 | だれ | どの | どれ | どちら | いくら | いくつ | なぜ | どう
+    | 什么 | 多少 | 谁 | 哪 | 几 | 怎 | 为何 | 何时
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_POLAR_OPENING = re.compile(
+    r"""
+    \s*(?: (?:is|are|am|was|were|be|do|does|did|can|could|may|might|must|shall|should|will|would|has|have|had)\b
+         | (?:ist|sind|war|waren|kann|können|darf|dürfen|muss|müssen|soll|sollen|haben|werden)\b
+         | (?!(?:und|in|bei|mit|für|von|the|and|der|die|das)\b)[a-zäöü]+[ts]\s  # a German verb: `Enthält ...`
+         | (?:هل|أ)\s?
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_POLAR_ENDING = re.compile(r"(?:か|吗|嗎)\s*[?？。]?\s*\Z")
+_QUESTION_MARK = re.compile(r"[?？؟]\s*\Z")
 
 
 def particle(sentence: str) -> str:
     """Return the folded yes or no that `sentence` begins with, an empty string when it begins with neither."""
     bare = sentence.strip(_PUNCTUATION)
     first = bare.split(maxsplit=1)[0].strip(_PUNCTUATION) if bare else ""
-    for candidate in (bare, first, *(first[:size] for size in (3, 2))):
+    for candidate in (bare, first, first[:3], first[:2]):
         if fold(candidate) in YES | NO and (candidate in (bare, first) or not candidate.isascii()):
             return fold(candidate)
     return ""
-
-
-_ASKS_SOMETHING = re.compile(
-    r"\b(?:what|which|who|whom|whose|when|where|why|how|"
-    r"was (?:ist|sind|kostet|bedeutet|macht|passiert|muss|soll)|welche\w*|wer|wen|wem|wann|wo|woher|wohin|woraus|womit|wofür|"
-    r"warum|wie|wieso|wodurch|worin|worauf)\b|"
-    r"何|いつ|どこ|誰|だれ|どの|どれ|どちら|いくら|いくつ|なぜ|どう|什么|多少|谁|哪|几|怎|为何|何时",
-    re.IGNORECASE,
-)
-_POLAR_OPENING = re.compile(
-    r"\s*(?:is|are|am|was|were|be|do|does|did|can|could|may|might|must|shall|should|will|would|has|have|had)\b|"
-    r"\s*(?!und\b|in\b|bei\b|mit\b|für\b|von\b|the\b|and\b|der\b|die\b|das\b)[a-zäöü]+[ts]\s|"
-    r"\s*(?:ist|sind|war|waren|kann|können|darf|dürfen|muss|müssen|soll|sollen|haben|werden)\b|\s*(?:هل|أ)\s?",
-    re.IGNORECASE,
-)
-_POLAR_ENDING = re.compile(r"(?:か|吗|嗎)\s*[?？。]?\s*\Z")
-_QUESTION_MARK = re.compile(r"[?？؟]\s*\Z")
 
 
 def is_polar(question: str) -> bool:

@@ -13,11 +13,15 @@ def words(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
+def folded(listed: str) -> frozenset[str]:
+    """Return the entries of `listed` as `fold` writes them."""
+    return frozenset(fold(word) for word in listed.split())
+
+
 @lru_cache(maxsize=65536)
 def fold(word: str) -> str:
     """Return `word` in the one form in which words are compared: NFKC, case folded, Arabic spelling variants united."""
     if word.isascii():
         return word.lower()
-    # Composed before folding, because NFKC of the Arabic letters with a separate hamza gives the letters united below.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
     return _ARABIC_SIGNS.sub("", folded).translate(_ARABIC_LETTERS)

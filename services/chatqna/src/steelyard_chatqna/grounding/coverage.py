@@ -1,0 +1,147 @@
+"""How much of a claim an evidence sentence holds, and whether it denies it."""
+
+import math
+from collections.abc import Sequence
+
+from .binding import has_sibling, unknown_sibling
+from .facts import DECISIVE, WEIGHT, Kind
+from .index import EvidenceIndex
+from .places import Located
+
+_COVERAGE = 0.5
+"""Share of a claim, by weight, that its evidence has to hold. Half: a paraphrase exchanges verbs, not subjects."""
+
+_CANDIDATES = 6
+"""Evidence sentences that are tried as the main support of a claim, best first."""
+
+_MAX_SENTENCES = 3
+"""Evidence sentences that may support one claim together."""
+
+_ENOUGH_GAIN = 2.0
+"""Weight that a further sentence has to add: one name or two words, never a single common word."""
+
+_ABSENT = 2
+"""In how many sentences a fact counts as standing that stands in none: it may be a paraphrase of what does."""
+
+_NEAR = 0.6
+"""What a word counts that stands only in the sentence before, the heading or the head of the table."""
+
+_REST = 0.3
+_ASKED = 0.15
+"""What the rest of the sentence and the question count in choosing between sentences that hold the same claim."""
+
+
+class Coverage:
+    """Measures evidence sentences against the claims of one answer to one question."""
+
+    def __init__(self, index: EvidenceIndex, question: Sequence[Located]) -> None:
+        self._index = index
+        self._question = question
+        self._asked_keys = {key for found in question for key in (found.fact.key, found.fact.form)}
+
+    def value(self, found: Located) -> float:
+        """What a fact counts: its weight times its rarity in the evidence, `log(1 + N / df)`."""
+        return WEIGHT[found.fact.kind] * math.log1p(len(self._index.sentences) / (len(found.places) or _ABSENT))
+
+    def is_decisive(self, found: Located) -> bool:
+        """Whether the claim falls without this fact. A name that the question brought need only be known somewhere."""
+        if found.fact.kind is Kind.NAME and found.places and found.fact.key in self._asked_keys:
+            return False
+        return found.fact.kind in DECISIVE
+
+    def share(self, found: Located, main: int) -> float:
+        """How far `main` holds a fact: 1 in itself, less in its surroundings, 0 not at all."""
+        if main in found.places:
+            return 1.0
+        kind = found.fact.kind
+        if kind in (Kind.NUMBER, Kind.DATE):
+            return 0.0
+        evidence = self._index.sentences[main]
+        if kind is Kind.IDENTIFIER and has_sibling(found.fact, main, self._index):
+            return 0.0
+        if any(place in found.places for place in evidence.near):
+            return _NEAR
+        if kind not in (Kind.NAME, Kind.IDENTIFIER):
+            return 0.0
+        # A text does not repeat the name of what it is about.
+        if any(self._index.same_chunk(main, place) for place in found.places):
+            return _NEAR
+        known = found.fact.key in self._asked_keys or (
+            kind is Kind.IDENTIFIER and unknown_sibling([found.fact], main, self._index) is None
+        )
+        return _NEAR if known and any(self._index.same_document(main, place) for place in found.places) else 0.0
+
+    def candidates(self, group: Sequence[Located], sentence: Sequence[Located]) -> list[int]:
+        """Return the evidence sentences that hold most of the claim, best first."""
+        places = {place for found in group for place in found.places}
+        scores = {place: sum(self.share(found, place) * self.value(found) for found in group) for place in places}
+        for context, share in ((sentence, _REST), (self._question, _ASKED)):
+            for found in context:
+                for place in found.places:
+                    if place in scores:
+                        scores[place] += share * self.value(found)
+        return sorted(scores, key=lambda place: (-scores[place], place))[:_CANDIDATES]
+
+    def enough(self, covered: float, group: Sequence[Located]) -> bool:
+        """Whether `covered`, as `cover` counts it, is enough of the claim."""
+        return covered >= _COVERAGE * sum(map(self.value, group))
+
+    def cover(self, main: int, group: list[Located]) -> tuple[dict[int, list[Located]], list[Located], float]:
+        """Take what `main` and its surroundings hold of `group`, then what at most two more sentences add."""
+        support: dict[int, list[Located]] = {main: []}
+        missing: list[Located] = []
+        covered = 0.0
+        for found in group:
+            share = self.share(found, main)
+            covered += share * self.value(found)
+            if share == 1.0:
+                support[main].append(found)
+            elif share == 0.0:
+                missing.append(found)
+        while missing and len(support) < _MAX_SENTENCES:
+            if self.enough(covered, group) and not any(map(self.is_decisive, missing)):
+                break
+            place, gain = self._best_addition(missing, group, main)
+            if gain < _ENOUGH_GAIN:
+                break
+            support[place] = [found for found in missing if place in found.places]
+            missing = [found for found in missing if place not in found.places]
+            covered += sum(map(self.value, support[place]))
+        return support, missing, covered
+
+    def _best_addition(self, missing: Sequence[Located], group: Sequence[Located], main: int) -> tuple[int, float]:
+        gains: dict[int, float] = {}
+        for found in missing:
+            for place in found.places:
+                if not self._speaks_of_sibling(group, place):
+                    gains[place] = gains.get(place, 0.0) + WEIGHT[found.fact.kind]
+        if not gains:
+            return main, 0.0
+        chunk = self._index.sentences[main].chunk
+        best = min(
+            gains, key=lambda place: (-gains[place], self._index.sentences[place].chunk != chunk, abs(place - main))
+        )
+        return best, gains[best]
+
+    def _speaks_of_sibling(self, group: Sequence[Located], place: int) -> bool:
+        """Whether a sentence is about another model than the claim, so that it can not complete it."""
+        identifiers = [found.fact for found in group if found.fact.kind is Kind.IDENTIFIER]
+        return any(has_sibling(fact, place, self._index) for fact in identifiers)
+
+    def contradicts(self, place: int, facts: Sequence[Located]) -> bool:
+        """Whether an evidence sentence denies at least half of what it has of `facts` where they affirm, or vice versa.
+
+        Where both deny the same thing they agree, whatever else is in reach of the two negations.
+        """
+        agree = disagree = 0.0
+        for found in facts:
+            hits = found.places.get(place)
+            if hits is None:
+                continue
+            if found.fact.negated and any(hit.negated for hit in hits):
+                return False
+            if any(hit.negated == found.fact.negated for hit in hits):
+                agree += self.value(found)
+            else:
+                disagree += self.value(found)
+        return disagree > 0.0 and disagree >= agree

@@ -1,0 +1,40 @@
+"""Everything that `steelyard doctor` looks at."""
+
+import os
+from pathlib import Path
+
+from steelyard_chatqna.settings import ChatqnaSettings
+from steelyard_models.cache import default_cache_dir
+from steelyard_runtime.settings.groups import EmbeddingModelSettings, StoreSettings
+
+from ..services import LLM, expected
+from ..supervisor.launch import running
+from ..supervisor.plan import RunFolder
+from . import machine, stack
+from .finding import Finding, Level
+
+
+def examine(state_dir: Path) -> list[Finding]:
+    """Every finding, in order; what depends on settings is left out when those are refused."""
+    settings = stack.settings()
+    findings = [
+        machine.python(),
+        machine.processor(),
+        machine.memory(),
+        machine.disk("disk of the store", state_dir.absolute()),
+        machine.disk("disk of the models", default_cache_dir().absolute()),
+        machine.clock(),
+        settings,
+    ]
+    if settings.level is Level.FAIL:
+        return findings
+    gateway = ChatqnaSettings.load()
+    embedding = EmbeddingModelSettings.load()
+    specs = expected(os.environ)
+    run = running(RunFolder(state_dir.absolute()))
+    findings += [stack.port(spec, run) for spec in specs]
+    findings.append(stack.model(embedding.embedding_model_id, embedding.steelyard_model_dir))
+    if LLM in specs:
+        findings.append(stack.model(gateway.llm_model_id, embedding.steelyard_model_dir))
+    findings.append(stack.store(StoreSettings.load()))
+    return findings

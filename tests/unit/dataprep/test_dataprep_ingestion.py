@@ -1,0 +1,214 @@
+"""Taking in one file: nothing is published unless all of it is, and every fault is a rejected result that says why."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from steelyard_contracts.documents import TokenUsage
+from steelyard_contracts.embeddings import EmbeddingData, EmbeddingRequest, EmbeddingResponse
+from steelyard_contracts.enums import FileStatus, Stage
+from steelyard_contracts.errors import ErrorCode, UpstreamError
+from steelyard_contracts.vectors import Vector
+from steelyard_dataprep.ingestion import ChunkSize, Ingestion
+from steelyard_dataprep.parsing import ParseLimits
+from steelyard_runtime.blocking import Workers
+from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
+from steelyard_store.errors import StoreFull
+from steelyard_store.records import Filter
+
+pytestmark = pytest.mark.anyio
+
+DIMENSION = 8
+TEXT = "# Seals\n\nThe seal is ZQ-77.\n\n# Bolts\n\nThe bolts take 24 Nm.\n"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def vector_of(text: str) -> list[float]:
+    """A unit-free vector that depends on the text alone."""
+    return np.random.default_rng(len(text) * 1000 + sum(map(ord, text)) % 997).normal(size=DIMENSION).tolist()
+
+
+class FakeEmbedding:
+    """The embedding service as ingestion sees it; `spoil` changes its replies."""
+
+    def __init__(self) -> None:
+        self.model = {"id": "fake", "revision": "1", "dimension": DIMENSION}
+        self.batches: list[list[str]] = []
+        self.spoil = lambda data: data
+
+    async def get_json(self, _path: str, _timeout_s: float) -> Any:
+        return {"models": {"embedding": self.model}}
+
+    async def post(self, _path: str, request: EmbeddingRequest, _reply: type[EmbeddingResponse]) -> EmbeddingResponse:
+        texts = list(request.input)
+        self.batches.append(texts)
+        data = [
+            EmbeddingData(index=i, embedding=Vector.from_floats(vector_of(text)).to_base64())
+            for i, text in enumerate(texts)
+        ]
+        return EmbeddingResponse(model="fake", data=self.spoil(data), usage=TokenUsage(prompt_tokens=0, total_tokens=0))
+
+
+class Bench:
+    """An ingestion over a real store in a folder of its own."""
+
+    def __init__(self, path: Path, max_tokens: int = 40) -> None:
+        self.embedding = FakeEmbedding()
+        self.reader = EmbeddedReader(path)
+        self.writer = EmbeddedWriter(path)
+        self.workers = Workers("test", threads=1)
+        self.ingestion = Ingestion(
+            self.reader,
+            self.writer,
+            self.embedding,  # type: ignore[arg-type]  # it has the two methods that ingestion calls
+            self.workers,
+            lambda text: len(text.split()),
+            ChunkSize(max_tokens, 0),
+            ParseLimits(),
+        )
+
+    async def close(self) -> None:
+        await self.reader.close()
+        await self.writer.close()
+        self.workers.close()
+
+    async def texts(self) -> list[str]:
+        listed = (await self.reader.documents(Filter(["public"]))).documents
+        found = [await self.reader.document_chunks(one.document_id, Filter(["public"])) for one in listed]
+        return [chunk.text for chunks in found for chunk in chunks]
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> Any:
+    made = Bench(tmp_path / "store.db")
+    yield made
+    await made.close()
+
+
+async def test_a_file_is_published_with_exact_spans_and_its_own_vectors(bench: Bench) -> None:
+    result = await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    assert (result.status, result.chunks) == (FileStatus.PUBLISHED, 2)
+    assert result.document_id is not None
+    document = await bench.reader.document(result.document_id, Filter(["public"]))
+    chunks = await bench.reader.document_chunks(result.document_id, Filter(["public"]))
+    assert document is not None
+    vectors = await bench.reader.embeddings([chunk.chunk_id for chunk in chunks], Filter(["public"]))
+    for chunk in chunks:
+        assert document.text[chunk.char_start : chunk.char_end] == chunk.text
+        assert vectors[chunk.chunk_id] == pytest.approx(np.array(vector_of(chunk.text), dtype=np.float32))
+    assert [chunk.section for chunk in chunks] == ["Seals", "Bolts"]
+
+
+async def test_equal_texts_stay_chunks_of_their_own(bench: Bench) -> None:
+    twice = "# A\n\nRead the manual first.\n\n# A\n\nRead the manual first.\n"
+    result = await bench.ingestion.take_in("twice.md", twice.encode(), "public")
+    assert result.chunks == 2
+    assert len(await bench.texts()) == 2
+
+
+async def test_the_same_bytes_again_parse_and_embed_nothing(bench: Bench) -> None:
+    first = await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    bench.embedding.batches.clear()
+    second = await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    assert second.status is FileStatus.UNCHANGED
+    assert (second.document_id, second.revision, second.chunks, second.tokens) == (
+        first.document_id,
+        first.revision,
+        first.chunks,
+        first.tokens,
+    )
+    assert bench.embedding.batches == []
+
+
+async def test_other_chunk_sizes_make_another_revision(tmp_path: Path) -> None:
+    small, large = Bench(tmp_path / "store.db", 40), Bench(tmp_path / "store.db", 50)
+    try:
+        first = await small.ingestion.take_in("notes.md", TEXT.encode(), "public")
+        second = await large.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    finally:
+        await small.close()
+        await large.close()
+    assert second.status is FileStatus.REPLACED
+    assert first.document_id == second.document_id
+    assert first.revision != second.revision
+
+
+async def test_many_chunks_go_in_batches_and_come_back_in_order(bench: Bench) -> None:
+    text = "\n\n".join(f"# Part {number}\n\nValue {number} is {number * 7}." for number in range(75))
+    result = await bench.ingestion.take_in("parts.md", text.encode(), "public")
+    assert result.chunks == 75
+    assert [len(batch) for batch in bench.embedding.batches] == [32, 32, 11]
+
+
+def _one_short(data: Sequence[EmbeddingData]) -> list[EmbeddingData]:
+    return list(data[:-1])
+
+
+def _turned_round(data: Sequence[EmbeddingData]) -> list[EmbeddingData]:
+    return list(reversed(data))
+
+
+def _wrong_dimension(data: Iterable[EmbeddingData]) -> list[EmbeddingData]:
+    return [EmbeddingData(index=one.index, embedding=[1.0, 2.0]) for one in data]
+
+
+def _zero(data: Iterable[EmbeddingData]) -> list[EmbeddingData]:
+    return [EmbeddingData(index=one.index, embedding=[0.0] * DIMENSION) for one in data]
+
+
+def _no_base64(data: Iterable[EmbeddingData]) -> list[EmbeddingData]:
+    return [EmbeddingData(index=one.index, embedding="?") for one in data]
+
+
+@pytest.mark.parametrize("spoil", [_one_short, _turned_round, _wrong_dimension, _zero, _no_base64])
+async def test_vectors_that_do_not_fit_publish_nothing(bench: Bench, spoil: Any) -> None:
+    bench.embedding.spoil = spoil
+    result = await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    assert result.status is FileStatus.REJECTED
+    assert result.error is not None
+    assert result.error.code is ErrorCode.UPSTREAM_BAD_REPLY
+    assert await bench.texts() == []
+
+
+async def test_an_unreachable_embedding_service_is_named(bench: Bench) -> None:
+    async def unreachable(_path: str, _timeout_s: float) -> Any:
+        raise UpstreamError(ErrorCode.UPSTREAM_UNREACHABLE, "embedding can not be reached", stage=Stage.EMBEDDING)
+
+    bench.embedding.get_json = unreachable  # type: ignore[method-assign]
+    result = await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    assert result.error is not None
+    assert result.error.code is ErrorCode.UPSTREAM_UNREACHABLE
+
+
+async def test_a_full_disk_is_not_acknowledged(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def full(*_args: Any) -> Any:
+        raise StoreFull("no space is left")
+
+    monkeypatch.setattr(bench.writer, "publish", full)
+    result = await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    assert result.error is not None
+    assert result.error.code is ErrorCode.STORE_UNAVAILABLE
+    monkeypatch.undo()
+    assert (await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")).status is FileStatus.PUBLISHED
+
+
+async def test_a_store_of_another_model_is_refused_by_name(bench: Bench) -> None:
+    await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    bench.embedding.model = {"id": "other", "revision": "2", "dimension": DIMENSION}
+    result = await bench.ingestion.take_in("more.md", TEXT.encode(), "public")
+    assert result.error is not None
+    assert result.error.code is ErrorCode.STORE_UNAVAILABLE
+    assert "other@2" in result.error.detail
+
+
+async def test_a_parse_error_keeps_its_code(bench: Bench) -> None:
+    result = await bench.ingestion.take_in("broken.pdf", b"%PDF-1.7 broken", "public")
+    assert result.error is not None
+    assert result.error.code is ErrorCode.CORRUPT_DOCUMENT

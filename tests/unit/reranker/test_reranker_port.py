@@ -1,0 +1,52 @@
+"""The check that every backend's scores pass: the whole reply, or none of it."""
+
+from typing import Any
+
+import pytest
+
+from steelyard_reranker.backends.port import RerankBackendError, checked
+
+from .fake_scorer import judgement
+
+
+def replied(*scores: Any) -> list[Any]:
+    return [judgement(score, "text") for score in scores]
+
+
+@pytest.mark.parametrize("scores", [[], [0.0], [1.0, 0.5], [0, 1], [5e-324, 1 - 2**-53]])
+def test_scores_in_scale_pass_as_they_are(scores: list[Any]) -> None:
+    given = replied(*scores)
+    assert checked(given, len(scores)) is given
+
+
+@pytest.mark.parametrize(("count", "scores"), [(1, []), (0, [0.5]), (2, [0.5]), (2, [0.5] * 3)])
+def test_another_count_is_refused(count: int, scores: list[float]) -> None:
+    with pytest.raises(RerankBackendError, match=f"{len(scores)} of {count}") as error:
+        checked(replied(*scores), count)
+    assert error.value.reason == "wrong_count"
+
+
+@pytest.mark.parametrize(
+    ("score", "reason"),
+    [
+        (float("nan"), "not_finite"),
+        (float("inf"), "not_finite"),
+        (float("-inf"), "not_finite"),
+        (-0.001, "out_of_scale"),
+        (1.0000001, "out_of_scale"),
+        (-7.5, "out_of_scale"),
+        (2, "out_of_scale"),
+        (True, "not_a_number"),
+        (False, "not_a_number"),
+        ("0.5", "not_a_number"),
+        (None, "not_a_number"),
+        ([0.5], "not_a_number"),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_one_bad_score_spoils_the_reply(score: Any, reason: str, place: int) -> None:
+    scores: list[Any] = [0.5, 0.5, 0.5]
+    scores[place] = score
+    with pytest.raises(RerankBackendError) as error:
+        checked(replied(*scores), 3)
+    assert error.value.reason == reason
