@@ -132,7 +132,7 @@ class Upstream:
                     yield response
                 finally:
                     # Returns a fully read connection to the pool and closes any other.
-                    response.release() if response.content.at_eof() else response.close()
+                    response.release()
         except aiohttp.ConnectionTimeoutError as error:
             raise self._faults.unreachable(error) from None
         except TimeoutError:
