@@ -44,6 +44,14 @@ def test_token_vectors_leave_the_template_out_and_blank_unknown_words(encoder: O
     np.testing.assert_allclose(vectors[2], likes / np.linalg.norm(likes), rtol=1e-6)
 
 
+def test_one_pass_gives_both_kinds_of_vector(encoder: OnnxTextEncoder) -> None:
+    texts = ["the sea", "a cat likes the sea .", "", "zebra"]
+    pooled, tokens = encoder.embed_with_tokens(texts)
+    np.testing.assert_array_equal(pooled, encoder.embed(texts))
+    for together, alone in zip(tokens, encoder.token_vectors(texts), strict=True):
+        np.testing.assert_array_equal(together, alone)
+
+
 def test_long_text_is_refused_by_position_and_never_cut(encoder: OnnxTextEncoder) -> None:
     assert encoder.embed(["a " * 8]).shape == (1, encoder.dimension)
     for call in (encoder.embed, encoder.token_vectors):
