@@ -19,6 +19,14 @@ import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from steelyard_models.calibration import Calibration
+from steelyard_models.catalogue import load_catalogue
+from steelyard_models.encoder import OnnxTextEncoder, Vectors
+from steelyard_models.fetch import locate
+from steelyard_models.foreign_script import character_grams, coverage
+from steelyard_models.late_interaction import max_similarities
+from steelyard_models.local_reranker import LateInteractionReranker
+from steelyard_models.tokenizer import TextTokenizer
 from tests.bench.calibrate_data import FOREIGN, Question, Task, chunking_eval, hotpotqa
 from tests.bench.calibrate_metrics import (
     Flags,
@@ -30,15 +38,6 @@ from tests.bench.calibrate_metrics import (
     log_loss,
     mean_average_precision,
 )
-
-from steelyard_models.calibration import Calibration
-from steelyard_models.catalogue import load_catalogue
-from steelyard_models.encoder import OnnxTextEncoder, Vectors
-from steelyard_models.fetch import locate
-from steelyard_models.foreign_script import character_grams, coverage
-from steelyard_models.late_interaction import max_similarities
-from steelyard_models.local_reranker import LateInteractionReranker
-from steelyard_models.tokenizer import TextTokenizer
 
 MODEL = "all-minilm-l6-v2"
 CANDIDATES = 20
@@ -217,6 +216,7 @@ def main() -> None:
     calibration = Calibration(
         slope=round(float(slope[0]), 2),
         intercept=round(intercept, 2),
+        base_rate=round(float(even.labels.mean()), 4),
         # The raw score at which the two logistics agree.
         gram_slope=round(float(gram_slope[0] / slope[0]), 3),
         gram_intercept=round(float((gram_intercept - intercept) / slope[0]), 3),

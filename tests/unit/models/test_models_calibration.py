@@ -8,7 +8,7 @@ from steelyard_models.calibration import Calibration, load_calibration
 from steelyard_models.catalogue import load_catalogue
 from steelyard_models.errors import CalibrationError
 
-VALUES: dict[str, Any] = {"slope": 2.0, "intercept": -1.0, "gram_slope": 0.5, "gram_intercept": 0.25}
+VALUES: dict[str, Any] = {"slope": 2.0, "intercept": -1.0, "base_rate": 0.25, "gram_slope": 0.5, "gram_intercept": 0.25}
 
 
 def test_shipped_constants_belong_to_the_weights_of_the_catalogue() -> None:
@@ -26,11 +26,19 @@ def test_probability_is_the_logistic_of_the_raw_score() -> None:
     assert 0 < scores[0] < scores[-1] < 1
 
 
+def test_the_score_is_the_probability_at_even_odds() -> None:
+    calibration = Calibration(**VALUES, model_sha256="0")
+    # At the base rate of 1 in 4 the odds are 1 to 3; at even odds they are three times as high.
+    for raw in (-1.0, 0.0, 0.3, 1.0):
+        probability, score = calibration.probability(raw), calibration.score(raw)
+        assert score / (1 - score) == pytest.approx(3 * probability / (1 - probability))
+
+
 def test_digest_changes_with_each_constant() -> None:
     base = Calibration(**VALUES, model_sha256="0")
     others = [Calibration(**{**VALUES, name: value + 0.1}, model_sha256="0") for name, value in VALUES.items()]
     others.append(Calibration(**VALUES, model_sha256="1"))
-    assert len({base.digest(), *(other.digest() for other in others)}) == 6
+    assert len({base.digest(), *(other.digest() for other in others)}) == len(VALUES) + 2
     assert base.digest() == Calibration(**VALUES, model_sha256="0").digest()
 
 
@@ -41,6 +49,8 @@ def test_digest_changes_with_each_constant() -> None:
         ({"gram_slope": -0.1}, "gram_slope: -0.1"),
         ({"intercept": math.nan}, "intercept: nan"),
         ({"gram_intercept": True}, "gram_intercept: True"),
+        ({"base_rate": 0.0}, "base_rate: 0.0"),
+        ({"base_rate": 1.0}, "base_rate: 1.0"),
     ],
 )
 def test_unusable_constant_is_named(change: dict[str, Any], message: str) -> None:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.models.tiny_encoder import WORDS, onnx_lookup, table, write_encoder, write_tokenizer
 
 from steelyard_models.encoder import FREE_PADDING, TOKENS_PER_BATCH, OnnxTextEncoder, plan_batches
 from steelyard_models.errors import EncoderError, TextTooLongError
+from tests.unit.models.tiny_encoder import WORDS, onnx_lookup, table, write_encoder, write_tokenizer
 
 
 @pytest.fixture

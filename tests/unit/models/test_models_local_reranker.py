@@ -2,15 +2,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.unit.models.tiny_encoder import write_encoder
 
 from steelyard_models.calibration import Calibration
 from steelyard_models.encoder import OnnxTextEncoder
 from steelyard_models.errors import QueryTooLongError, TextTooLongError
 from steelyard_models.late_interaction import maxsim
 from steelyard_models.local_reranker import LateInteractionReranker
+from tests.unit.models.tiny_encoder import write_encoder
 
-CALIBRATION = Calibration(slope=2.0, intercept=-1.0, gram_slope=0.5, gram_intercept=0.25, model_sha256="0")
+CALIBRATION = Calibration(
+    slope=2.0, intercept=-1.0, base_rate=0.25, gram_slope=0.5, gram_intercept=0.25, model_sha256="0"
+)
 
 
 @pytest.fixture
@@ -30,10 +32,10 @@ def test_latin_text_is_scored_by_maxsim_alone(encoder: OnnxTextEncoder, reranker
     np.testing.assert_allclose(reranker.raw_scores("a cat likes fish", texts), expected, rtol=1e-6)
 
 
-def test_scores_are_probabilities_of_the_raw_scores(reranker: LateInteractionReranker) -> None:
+def test_scores_are_calibrated_raw_scores(reranker: LateInteractionReranker) -> None:
     texts = ["the dog likes fish", "a cat"]
     raw = reranker.raw_scores("a cat", texts)
-    np.testing.assert_array_equal(reranker.scores("a cat", texts), [CALIBRATION.probability(x) for x in raw])
+    np.testing.assert_array_equal(reranker.scores("a cat", texts), [CALIBRATION.score(x) for x in raw])
 
 
 def test_score_does_not_depend_on_the_other_candidates(reranker: LateInteractionReranker) -> None:

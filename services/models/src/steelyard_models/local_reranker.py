@@ -1,4 +1,4 @@
-"""The local reranker: late interaction, with lexical overlap where the encoder cannot read, mapped to a probability."""
+"""The local reranker: late interaction, with lexical overlap where the encoder cannot read, mapped to [0, 1]."""
 
 from collections.abc import Sequence
 
@@ -26,12 +26,12 @@ class LateInteractionReranker:
         self.calibration = load_calibration() if calibration is None else calibration
 
     def scores(self, query: str, documents: Sequence[str]) -> Scores:
-        """Return the calibrated probability that each document supports the query, float64 [len(documents)] in (0, 1).
+        """Return each document's calibrated rerank score, float64 [len(documents)] in (0, 1): see `Calibration.score`.
 
         Raises as `raw_scores` does.
         """
         raw = self.raw_scores(query, documents)
-        return np.array([self.calibration.probability(score) for score in raw], dtype=np.float64)
+        return np.array([self.calibration.score(score) for score in raw], dtype=np.float64)
 
     def raw_scores(self, query: str, documents: Sequence[str]) -> Scores:
         """Return raw scores, float64 [len(documents)] in [-1, 1]; a blank query or document scores 0.
