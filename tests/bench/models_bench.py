@@ -50,7 +50,7 @@ def bench_encoder(threads: int) -> None:
         texts = [passage(encoder, tokens, seed) for seed in range(32)]
         took = seconds(lambda texts=texts: encoder.embed(texts), 3)  # type: ignore[misc]
         print(
-            f"  {32 / took:6.1f} texts/s of {np.mean(encoder.tokenizer.count_many(texts)):.0f} tokens (batch of 32, n 3)"
+            f"  {32 / took:6.1f} texts/s of {np.mean(encoder.tokenizer.count_many(texts)):.0f} tokens (32 a batch, n 3)"
         )
     print(f"  {1000 * seconds(lambda: encoder.embed([QUERY]), 30):6.1f} ms a query (n 30)")
     candidates = [passage(encoder, 200, seed) for seed in range(20)]

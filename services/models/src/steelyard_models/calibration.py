@@ -19,8 +19,9 @@ from .errors import CalibrationError
 class Calibration:
     """`probability = 1 / (1 + exp(-(slope * raw + intercept)))`, and the rerank score is that probability at even odds.
 
-    `base_rate` is the share of supporting candidates in the calibration data. Query text in a script that the encoder cannot read scores `gram_intercept + gram_slope * coverage` in place of a
-    cosine: the raw score at which the same share of shared n-grams meant the same probability in the calibration data.
+    `base_rate` is the share of supporting candidates in the calibration data. Query text in a script that the encoder
+    cannot read scores `gram_intercept + gram_slope * coverage` in place of a cosine: the raw score at which the same
+    share of shared n-grams meant the same probability in the calibration data.
     `model_sha256` names the weights for which the constants hold.
     """
 
