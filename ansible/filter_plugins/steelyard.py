@@ -7,24 +7,25 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+_PREFIX = "steelyard_"
 _CLOSE = 0.6
 
 
 def env_text(values: Mapping[str, Any], fixed: Mapping[str, Any], setting_of: Mapping[str, str]) -> str:
     """The env file of a release: `fixed` by name, and the setting of each variable in `values`.
 
-    Raises ValueError, naming the variable, for a value that Compose would read as something else than it is.
+    Raises ValueError, naming the setting, for a value that Compose would read as something else than it is.
     """
     lines = ["# Rendered by Ansible; the next run overwrites what is changed here."]
     lines += [f"{name}={quoted(name, value)}" for name, value in fixed.items()]
-    lines += [f"{setting_of[name]}={quoted(name, values[name])}" for name in sorted(values)]
+    lines += [f"{setting_of[name]}={quoted(setting_of[name], values[name])}" for name in sorted(values)]
     return "\n".join(lines) + "\n"
 
 
 def quoted(name: str, value: Any) -> str:
-    """One value in single quotes, the only form in which Compose takes `$`, ` #` and blanks as they are.
+    r"""One value in single quotes, the only form in which Compose takes `$`, ` #` and blanks as they are.
 
-    A quote becomes `\\'`; a backslash stays, because inside single quotes it is nothing special before other letters.
+    A quote becomes `\'`; a backslash stays, because inside single quotes it is nothing special before other letters.
     """
     text = ("true" if value else "false") if isinstance(value, bool) else str(value)
     reason = None
@@ -41,11 +42,14 @@ def quoted(name: str, value: Any) -> str:
 
 def unknown(given: Iterable[str], own: Iterable[str], setting_of: Mapping[str, str]) -> list[str]:
     """One message for each given variable that is neither the role's own nor a setting's, with the nearest that is."""
-    known = sorted([*own, *setting_of])
+    known = {name.removeprefix(_PREFIX) for name in [*own, *setting_of]}
     messages = []
-    for name in sorted(set(given) - set(known)):
-        near = difflib.get_close_matches(name, known, n=1, cutoff=_CLOSE)
-        messages.append(f"{name} is not a variable of the role" + (f"; did you mean {near[0]}?" if near else ""))
+    for name in sorted(given):
+        short = name.removeprefix(_PREFIX)
+        if short not in known:
+            near = difflib.get_close_matches(short, sorted(known), n=1, cutoff=_CLOSE)
+            hint = f"; did you mean {_PREFIX}{near[0]}?" if near else ""
+            messages.append(f"{name} is not a variable of the role{hint}")
     return messages
 
 

@@ -2,11 +2,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.models.toy_models import CONTENT, catalogue, hub_source
 
 from steelyard_models import cache
 from steelyard_models.cache import STAMP_NAME, default_cache_dir, locate, verify
 from steelyard_models.errors import ModelCorruptError, ModelMissingError
+from tests.unit.models.toy_models import CONTENT, catalogue, hub_source
 
 TOYS = catalogue(hub_source("http://127.0.0.1:1/"))
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.models.toy_models import CONTENT, hub_source, stanza
 
 from steelyard_models.catalogue import HubSource, PackageSource, load_catalogue, parse_catalogue
 from steelyard_models.errors import CatalogueError, UnknownModelError
+from tests.unit.models.toy_models import CONTENT, hub_source, stanza
 
 PACKAGE = {
     "kind": "package",

@@ -3,11 +3,11 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.models.toy_models import CONTENT, Hub, catalogue, hub_source
 
 from steelyard_models import __main__ as cli
 from steelyard_models import cache
 from steelyard_models.progress import FetchProgress, TerminalProgress
+from tests.unit.models.toy_models import CONTENT, Hub, catalogue, hub_source
 
 
 @pytest.fixture

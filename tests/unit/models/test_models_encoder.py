@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.models.tiny_encoder import WORDS, onnx_lookup, table, write_encoder, write_tokenizer
 
 from steelyard_models.encoder import FREE_PADDING, TOKENS_PER_BATCH, OnnxTextEncoder, plan_batches
 from steelyard_models.errors import EncoderError, TextTooLongError
+from tests.unit.models.tiny_encoder import WORDS, onnx_lookup, table, write_encoder, write_tokenizer
 
 
 @pytest.fixture
@@ -42,6 +42,14 @@ def test_token_vectors_leave_the_template_out_and_blank_unknown_words(encoder: O
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), [1, 0, 1, 1], rtol=1e-6)
     likes = table()[WORDS.index("likes")]
     np.testing.assert_allclose(vectors[2], likes / np.linalg.norm(likes), rtol=1e-6)
+
+
+def test_one_pass_gives_both_kinds_of_vector(encoder: OnnxTextEncoder) -> None:
+    texts = ["the sea", "a cat likes the sea .", "", "zebra"]
+    pooled, tokens = encoder.embed_with_tokens(texts)
+    np.testing.assert_array_equal(pooled, encoder.embed(texts))
+    for together, alone in zip(tokens, encoder.token_vectors(texts), strict=True):
+        np.testing.assert_array_equal(together, alone)
 
 
 def test_long_text_is_refused_by_position_and_never_cut(encoder: OnnxTextEncoder) -> None:

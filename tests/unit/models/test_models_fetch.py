@@ -4,7 +4,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.unit.models.toy_models import CONTENT, Hub, build_wheel, catalogue, hub_source, package_source
 
 from steelyard_models.errors import (
     CacheUnwritableError,
@@ -17,6 +16,7 @@ from steelyard_models.errors import (
 )
 from steelyard_models.fetch import ensure
 from steelyard_models.progress import FetchProgress
+from tests.unit.models.toy_models import CONTENT, Hub, build_wheel, catalogue, hub_source, package_source
 
 DEAD = hub_source("http://127.0.0.1:1/")
 

@@ -2,10 +2,10 @@ import socket
 from pathlib import Path
 
 import pytest
-from tests.unit.models.toy_models import CONTENT, Hub
 
 from steelyard_models.errors import SourceUnreachableError
 from steelyard_models.hub import ANSWER_SECONDS, fetch_url
+from tests.unit.models.toy_models import CONTENT, Hub
 
 
 def test_dead_hub_is_given_up_within_three_seconds() -> None:

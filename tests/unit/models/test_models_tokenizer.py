@@ -2,10 +2,10 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from tests.unit.models.tiny_encoder import write_tokenizer
 
 from steelyard_models.errors import TokenizerError
 from steelyard_models.tokenizer import TextTokenizer
+from tests.unit.models.tiny_encoder import write_tokenizer
 
 
 @pytest.fixture

@@ -67,8 +67,7 @@ class OnnxTextEncoder:
         """
         pooled = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for batch in self._hidden(texts):
-            weights = batch.mask[:, :, None].astype(np.float32)
-            pooled[batch.rows] = (batch.hidden * weights).sum(axis=1) / weights.sum(axis=1)
+            pooled[batch.rows] = batch.means()
         return _unit(pooled, "text")
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
@@ -80,12 +79,25 @@ class OnnxTextEncoder:
         result: list[Vectors] = [np.zeros((0, self.dimension), dtype=np.float32)] * len(texts)
         for batch in self._hidden(texts):
             for i, row in enumerate(batch.rows):
-                own = batch.own[i]
-                vectors = _unit(batch.hidden[i][own], f"text {row}, token")
-                if self._unknown is not None:
-                    vectors[batch.ids[i][own] == self._unknown] = 0.0
-                result[row] = vectors
+                result[row] = self._token_rows(batch, i)
         return result
+
+    def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
+        """Return what `embed` and `token_vectors` return, for the price of one pass through the model."""
+        pooled = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        tokens: list[Vectors] = [np.zeros((0, self.dimension), dtype=np.float32)] * len(texts)
+        for batch in self._hidden(texts):
+            pooled[batch.rows] = batch.means()
+            for i, row in enumerate(batch.rows):
+                tokens[row] = self._token_rows(batch, i)
+        return _unit(pooled, "text"), tokens
+
+    def _token_rows(self, batch: "_Batch", i: int) -> Vectors:
+        own = batch.own[i]
+        vectors = _unit(batch.hidden[i][own], f"text {batch.rows[i]}, token")
+        if self._unknown is not None:
+            vectors[batch.ids[i][own] == self._unknown] = 0.0
+        return vectors
 
     def _hidden(self, texts: Sequence[str]) -> Iterator["_Batch"]:
         encoded = self.tokenizer.encode_inputs(texts)
@@ -119,6 +131,11 @@ class _Batch:
     mask: npt.NDArray[np.int64]
     own: npt.NDArray[np.bool_]
     hidden: Vectors
+
+    def means(self) -> Vectors:
+        weights = self.mask[:, :, None].astype(np.float32)
+        means: Vectors = (self.hidden * weights).sum(axis=1) / weights.sum(axis=1)
+        return means
 
 
 def _unit(vectors: Vectors, what: str) -> Vectors:

@@ -15,6 +15,7 @@ ModelError                           anything this distribution raises on purpos
 ├── TokenizerError                   tokenizer.json cannot be loaded
 ├── EncoderError                     the ONNX model cannot be loaded or returned unusable numbers
 │   └── TextTooLongError             a text has more tokens than the model can read; it is never cut here
+│       └── QueryTooLongError        that text is the query of a rerank call
 ├── CalibrationError                 the constants of the local reranker break a rule
 └── LlmServerError                   the local LLM server cannot start
 """
@@ -117,6 +118,10 @@ class TextTooLongError(EncoderError):
         self.index = index
         self.tokens = tokens
         self.limit = limit
+
+
+class QueryTooLongError(TextTooLongError):
+    """The query of a rerank call has more tokens than the model can read."""
 
 
 class CalibrationError(ModelError):

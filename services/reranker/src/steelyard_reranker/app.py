@@ -9,6 +9,7 @@ from fastapi import FastAPI
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode
+from steelyard_models.calibration import load_calibration
 from steelyard_models.catalogue import load_catalogue
 from steelyard_models.errors import ModelError
 from steelyard_runtime import logs
@@ -37,6 +38,7 @@ def build(settings: RerankerSettings) -> FastAPI:
         policy={
             "reranker": f"late-interaction:{model.name}",
             "revision": model.revision,
+            "calibration": load_calibration().digest(),
             "strategy": settings.reranking_strategy,
             "selection": asdict(settings.selection),
             **settings.policy,

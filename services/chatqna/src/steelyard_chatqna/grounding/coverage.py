@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from .binding import has_sibling, unknown_sibling
-from .facts import DECISIVE, WEIGHT, Kind
+from .facts import DECISIVE, HARD, WEIGHT, Kind, weight
 from .index import EvidenceIndex
 from .places import Located
 
@@ -22,6 +22,15 @@ _ENOUGH_GAIN = 2.0
 
 _ABSENT = 2
 """In how many sentences a fact counts as standing that stands in none: it may be a paraphrase of what does."""
+
+_DENIED = 0.5
+"""Share of what a negation denies, by weight, that the other side has to affirm for a contradiction.
+
+A number in the negation only qualifies it (`not for six hours`) and is left out.
+"""
+
+_OUTWEIGHED = 2.0
+"""How many times what an evidence sentence denies of a claim its other clauses have to affirm, to support the claim."""
 
 _NEAR = 0.6
 """What a word counts that stands only in the sentence before, the heading or the head of the table."""
@@ -129,19 +138,24 @@ class Coverage:
         return any(has_sibling(fact, place, self._index) for fact in identifiers)
 
     def contradicts(self, place: int, facts: Sequence[Located]) -> bool:
-        """Whether an evidence sentence denies at least half of what it has of `facts` where they affirm, or vice versa.
+        """Whether an evidence sentence affirms half of what `facts` deny, or denies half of what it takes from them.
 
         Where both deny the same thing they agree, whatever else is in reach of the two negations.
         """
-        agree = disagree = 0.0
-        for found in facts:
-            hits = found.places.get(place)
-            if hits is None:
-                continue
-            if found.fact.negated and any(hit.negated for hit in hits):
-                return False
-            if any(hit.negated == found.fact.negated for hit in hits):
-                agree += self.value(found)
-            else:
-                disagree += self.value(found)
-        return disagree > 0.0 and disagree >= agree
+        here = [(found.fact, found.places[place]) for found in facts if place in found.places]
+        if any(fact.negated and any(hit.negated for hit in hits) for fact, hits in here):
+            return False
+        affirmed = weight(fact for fact, _ in here if fact.negated)
+        if affirmed > 0.0:
+            said = weight(found.fact for found in facts if found.fact.negated and found.fact.kind not in HARD)
+            return affirmed >= _DENIED * said
+        denied = weight(fact for fact, hits in here if all(hit.negated for hit in hits))
+        if denied == 0.0:
+            return False
+        known = [fact for fact in self._index.sentences[place].facts.facts if fact.negated]
+        clauses = {fact.clause for fact in known}
+        agreed = weight(fact for fact, hits in here if any(hit.clause not in clauses for hit in hits))
+        return (
+            denied >= _DENIED * weight(fact for fact in known if fact.kind not in HARD)
+            and agreed <= _OUTWEIGHED * denied
+        )

@@ -35,9 +35,10 @@ _BARE = Quantity(frozenset(), None, 0)
 
 
 class Hit(NamedTuple):
-    """A place where a fact was found: sentence, part of it and offset, and whether its clause denies it."""
+    """A place where a fact was found: sentence, clause, part and offset, and whether the clause denies it."""
 
     sentence: int
+    clause: int
     part: int
     start: int
     negated: bool
@@ -118,7 +119,7 @@ class EvidenceIndex:
     def _add_facts(self, position: int, facts: Facts) -> None:
         places = self._places
         for fact in facts.facts:
-            hit = Hit(position, fact.part, fact.start, fact.negated)
+            hit = Hit(position, fact.clause, fact.part, fact.start, fact.negated)
             if fact.kind is Kind.NUMBER and fact.quantity is not None:
                 self.values.append(Value(fact, hit))
             elif fact.kind is Kind.DATE:
@@ -203,13 +204,11 @@ class EvidenceIndex:
         if len(run) == 1:
             return self._places.get(run, [])
         pairs = _pairs(run)
-        seen: dict[int, set[str]] = {}
-        first: dict[int, Hit] = {}
+        found: dict[int, dict[str, Hit]] = {}
         for pair in pairs:
             for hit in self._places.get(pair, []):
-                seen.setdefault(hit.sentence, set()).add(pair)
-                first.setdefault(hit.sentence, hit)
-        return [first[sentence] for sentence, found in seen.items() if len(found) >= _RUN_SHARE * len(set(pairs))]
+                found.setdefault(hit.sentence, {}).setdefault(pair, hit)
+        return [_majority(list(hits.values())) for hits in found.values() if len(hits) >= _RUN_SHARE * len(set(pairs))]
 
     def _find_word(self, fact: Fact, language: Language) -> list[Hit]:
         keys = {fact.key, fact.form} if fact.kind is Kind.NAME else {fact.key}
@@ -285,6 +284,11 @@ def _is_inflection(shorter: int, longer: int) -> bool:
 def _first_parts(part: str) -> tuple[str, ...]:
     """The first part of a German compound, with and without what joins it to the second."""
     return (stem(part, GERMAN.code), *(part.removesuffix(joint) for joint in ("s", "n", "en", "es", "er", "e")))
+
+
+def _majority(hits: Sequence[Hit]) -> Hit:
+    """The place of a word whose pairs were found apart: the first, denied if most of them are."""
+    return hits[0]._replace(negated=2 * sum(hit.negated for hit in hits) > len(hits))
 
 
 def _pairs(run: str) -> tuple[str, ...]:

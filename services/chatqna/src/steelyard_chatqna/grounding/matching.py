@@ -128,8 +128,8 @@ class Matcher:
         ]
         for found in repeated:
             quantity = found.fact.quantity
-            measured = quantity is not None and quantity.unit is not None
-            if quantity is None or not measured or self._coverage.share(found, main):
+            counts = quantity is not None and quantity.unit is None
+            if quantity is None or (counts and not found.places) or self._coverage.share(found, main):
                 continue
             if not self._index.spans(quantity, main):
                 return [found.fact]

@@ -56,7 +56,7 @@ class _Reader:
         self._clause = 0
         self._part = 0
         self._clause_starts = [start]
-        self._denied: set[int] = set()
+        self._denied: dict[int, int] = {}
         self._denied_from: dict[int, int] = {}
         self._first_word = True
         self._text = text if language.negation_pattern is None else self._blank_negations(text, language)
@@ -78,8 +78,8 @@ class _Reader:
                 rest = _TOKEN.search(text, position, end)
                 position = end if rest is None else self._token(rest)
         if self._language.negation_pattern is not None:
-            for cue, _ in self._cues:
-                self._denied ^= {bisect_right(self._clause_starts, cue) - 1}
+            for low, high in self._cues:
+                self._deny(bisect_right(self._clause_starts, low) - 1, high)
         return Facts(self._with_negation() if self._cues else self._facts, self._cues, self._units)
 
     def _token(self, match: re.Match[str]) -> int:
@@ -102,7 +102,7 @@ class _Reader:
         self._part += 1
         self._clause_starts.append(start)
         if last in self._denied and not any(fact.clause == last for fact in self._facts):
-            self._denied.add(self._clause)
+            self._denied[self._clause] = start
 
     def _add(self, kind: Kind, key: str, form: str, start: int, end: int, quantity: Quantity | None = None) -> None:
         self._facts.append(Fact(kind, key, form, start, end, self._clause, self._part, False, quantity))
@@ -189,7 +189,7 @@ class _Reader:
             if following[:1] and following[0] in _NOT_ONLY:
                 return
             self._cues.append((start, end))
-            self._denied ^= {self._clause}
+            self._deny(self._clause, end)
         elif form in language.local_negations:
             self._cues.append((start, end))
             self._denied_from[self._clause] = end
@@ -244,10 +244,20 @@ class _Reader:
                 blanked = blanked[: match.start()] + "\u3000" * len(match.group()) + blanked[match.end() :]
         return blanked
 
+    def _deny(self, clause: int, end: int) -> None:
+        """Let a negation that ends at `end` deny its clause; a second one in the same clause takes the first back."""
+        if self._denied.pop(clause, None) is None:
+            self._denied[clause] = end
+
     def _with_negation(self) -> list[Fact]:
-        return [
-            fact._replace(negated=True)
-            if (fact.clause in self._denied) != (fact.start >= self._denied_from.get(fact.clause, self._end))
-            else fact
-            for fact in self._facts
-        ]
+        """Mark what is denied: what follows the negation in its clause, or all of the clause if nothing does."""
+        last = {fact.clause: fact.start for fact in self._facts}
+        read = []
+        for fact in self._facts:
+            end = self._denied.get(fact.clause)
+            denied = end is not None and (fact.start >= end or last[fact.clause] < end)
+            if denied != (fact.start >= self._denied_from.get(fact.clause, self._end)):
+                read.append(fact._replace(negated=True))
+            else:
+                read.append(fact)
+        return read

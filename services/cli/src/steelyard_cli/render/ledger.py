@@ -35,7 +35,7 @@ _DETAILS = (
     _Detail(),
     _Detail(all_kinds=False, source_characters=32),
     _Detail(all_kinds=False, uncut_pairs=False, source_characters=28),
-    _Detail(all_kinds=False, uncut_pairs=False, bar=False, source_characters=24),
+    _Detail(all_kinds=False, uncut_pairs=False, bar=False, source_characters=20),
     _Detail(all_kinds=False, uncut_pairs=False, bar=False, terms=False, source_characters=17),
 )
 """From the widest to the narrowest; the first that fits is shown."""

@@ -3,7 +3,6 @@
 It is training-free, and no cross-encoder: query and text are read apart, so a pair is the two readings together.
 """
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,8 +12,9 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.ledger import PairReport
 from steelyard_models.catalogue import load_catalogue
 from steelyard_models.encoder import OnnxTextEncoder
-from steelyard_models.errors import EncoderError
+from steelyard_models.errors import ModelError
 from steelyard_models.fetch import locate
+from steelyard_models.local_reranker import LateInteractionReranker
 
 from .port import Judgement, RerankBackendError
 
@@ -27,6 +27,7 @@ class LateInteractionScorer:
         self._encoder = OnnxTextEncoder(locate(model_id, model_dir), threads=threads, max_tokens=model.max_tokens)
         self.model_id = f"late-interaction:{model.name}"
         self.revision = model.revision
+        self._model = LateInteractionReranker(self._encoder)
         self._special = self._encoder.tokenizer.special_tokens
 
     @property
@@ -35,6 +36,7 @@ class LateInteractionScorer:
         return {
             "reranker": self.model_id,
             "revision": self.revision,
+            "calibration": self._model.calibration.digest(),
             "max_tokens": self._encoder.max_tokens,
             "long_document": PairPolicy.TRUNCATE,
         }
@@ -49,24 +51,23 @@ class LateInteractionScorer:
             )
         readings = [self._read(text) for text in texts]
         try:
-            query_vectors, *vectors = self._encoder.token_vectors([query, *(reading.text for reading in readings)])
-        except EncoderError as error:
+            scores = self._model.scores(query, [reading.text for reading in readings])
+        except ModelError as error:
             raise RerankBackendError("model_failed", str(error)) from error
         return [
-            Judgement(
-                score=_probability(maxsim(query_vectors, document)),
-                tokens=reading.tokens,
-                pair=PairReport(
-                    tokens_total=query_tokens + reading.tokens + self._special,
-                    tokens_kept=query_tokens + reading.tokens_kept + self._special,
-                    truncated=reading.tokens_kept < reading.tokens,
-                    policy=PairPolicy.TRUNCATE,
-                    kept_spans=[(0, len(reading.text))],
-                    query_tokens=query_tokens,
-                ),
-            )
-            for reading, document in zip(readings, vectors, strict=True)
+            Judgement(float(score), reading.tokens, self._report(reading, query_tokens))
+            for score, reading in zip(scores, readings, strict=True)
         ]
+
+    def _report(self, reading: "_Reading", query_tokens: int) -> PairReport:
+        return PairReport(
+            tokens_total=query_tokens + reading.tokens + self._special,
+            tokens_kept=query_tokens + reading.tokens_kept + self._special,
+            truncated=reading.tokens_kept < reading.tokens,
+            policy=PairPolicy.TRUNCATE,
+            kept_spans=[(0, len(reading.text))],
+            query_tokens=query_tokens,
+        )
 
     def _read(self, text: str) -> "_Reading":
         """The start of `text` that fits the model, cut between tokens; the whole text where it fits."""
@@ -87,11 +88,3 @@ class _Reading(NamedTuple):
     text: str
     tokens: int
     tokens_kept: int
-
-
-def maxsim(query, document):
-    return float((query @ document.T).max(axis=1).mean())
-
-
-def _probability(raw: float) -> float:
-    return 1 / (1 + math.exp(-(15 * raw - 8)))

@@ -38,8 +38,8 @@ ENGLISH = Language(
         unable lacks lack
         """
     ),
-    local_negations=words("without"),
-    contrasts=words("but however although though whereas while unless except because since so otherwise instead"),
+    local_negations=words("without except"),
+    contrasts=words("but however although though whereas while unless because since so otherwise instead"),
     coordinators=words("and or nor then which who that"),
     finite=_FINITE,
     has_names=True,

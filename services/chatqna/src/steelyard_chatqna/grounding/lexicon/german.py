@@ -41,8 +41,8 @@ GERMAN = Language(
         untersagt unzulässig
         """
     ),
-    local_negations=words("ohne"),
-    contrasts=words("aber sondern jedoch obwohl während weil da sonst außer"),
+    local_negations=words("ohne außer ausgenommen"),
+    contrasts=words("aber sondern jedoch obwohl während weil da sonst"),
     coordinators=words("und oder sowie dann welche welcher"),
     finite=_FINITE,
     decimal_comma=True,

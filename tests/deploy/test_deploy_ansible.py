@@ -1,0 +1,158 @@
+"""The role's variables are the settings, env files carry hostile values, and each host is rendered its own."""
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+from compose.generate import CONTAINER, ROLE, SERVICES, variable
+from tests.deploy.compose_files import ROOT
+from tests.deploy.test_deploy_compose import needs_compose
+from tools.settings_source import settings
+
+ANSIBLE = ROOT / "ansible"
+GOLDEN = Path(__file__).parent / "golden"
+needs_ansible = pytest.mark.skipif(
+    shutil.which("ansible-playbook") is None, reason="ansible-playbook is not installed (docs/operate/ansible.md)"
+)
+
+HOSTILE = [
+    "plain",
+    "",
+    "  blanks around  ",
+    "$HOME ${HOME} $$ ${X:-y}",
+    "a #comment",
+    "# first",
+    'double "quotes"',
+    "it's",
+    "''",
+    "back\\slash \\n \\t \\$",
+    "a=b=c",
+    "`id` $(id)",
+    "{{ not a template }}",
+    "ünï こんにちは دليل \U0001f600",
+    "tab\tinside",
+    "%s %(x)s ~ ! * ? [a] & | ; < >",
+]
+
+
+def filters() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("steelyard_filters", ANSIBLE / "filter_plugins/steelyard.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def read(path: Path) -> Any:
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+
+
+def test_every_setting_of_a_service_is_a_variable_of_the_role_and_no_other() -> None:
+    wanted = {
+        variable(one.name): one.name
+        for one in settings()
+        if one.name not in CONTAINER and ({*SERVICES} & {*one.readers} or one.name == "LLM_THREADS")
+    }
+    assert read(ROLE / "vars/main.yml")["steelyard_setting_of_variable"] == wanted
+
+
+def test_every_variable_has_a_type_and_both_entry_points_take_the_same() -> None:
+    specs = read(ROLE / "meta/argument_specs.yml")["argument_specs"]
+    variables = read(ROLE / "vars/main.yml")
+    named = {*variables["steelyard_setting_of_variable"], *variables["steelyard_own_variables"]}
+    assert set(specs["main"]["options"]) == named
+    assert specs["main"]["options"] == specs["render"]["options"]
+    assert all({"type", "description"} <= set(option) for option in specs["main"]["options"].values())
+    assert specs["main"]["options"]["steelyard_reranking_strategy"]["choices"] == [
+        "slice",
+        "threshold",
+        "slice_threshold",
+        "knee_threshold",
+        "adaptive",
+    ]
+
+
+def test_defaults_are_only_the_roles_own() -> None:
+    own = read(ROLE / "vars/main.yml")["steelyard_own_variables"]
+    assert set(own) - set(read(ROLE / "defaults/main.yml")) == {"steelyard_service_token"}
+    assert set(read(ROLE / "defaults/main.yml")) <= set(own)
+
+
+@needs_compose
+def test_compose_reads_every_hostile_value_as_it_is(tmp_path: Path) -> None:
+    names = [f"VALUE_{number}" for number in range(len(HOSTILE))]
+    text = filters().env_text({}, dict(zip(names, HOSTILE, strict=True)), {})
+    (tmp_path / ".env").write_text(text, encoding="utf-8")
+    service = {"image": "none", "environment": dict.fromkeys(names)}
+    (tmp_path / "compose.yaml").write_text(yaml.safe_dump({"services": {"one": service}}), encoding="utf-8")
+    command = ["docker", "compose", "config", "--format", "json"]
+    clean = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, env=clean, capture_output=True, text=True, check=True)
+    read_back = json.loads(done.stdout)["services"]["one"]["environment"]
+    # `config` prints `$` doubled, so that what it prints can be read again.
+    assert [read_back[name].replace("$$", "$") for name in names] == HOSTILE
+
+
+@pytest.mark.parametrize("value", ["two\nlines", "return\r", "nul\0", "ends with \\", "a \\' inside"])
+def test_what_an_env_file_can_not_carry_is_refused_by_name(value: str) -> None:
+    with pytest.raises(ValueError, match=r"^NO_EVIDENCE_ANSWER .* an env file can not carry$"):
+        filters().env_text({"answer": value}, {}, {"answer": "NO_EVIDENCE_ANSWER"})
+
+
+def test_values_are_written_as_the_services_read_them() -> None:
+    values = {"a": False, "b": True, "c": 0, "d": 12.5, "e": ""}
+    text = filters().env_text(values, {"FIRST": 1}, {name: name.upper() for name in values})
+    assert text.splitlines()[1:] == ["FIRST='1'", "A='false'", "B='true'", "C='0'", "D='12.5'", "E=''"]
+
+
+def test_a_misspelt_variable_is_named_with_the_nearest() -> None:
+    said = filters().unknown(["steelyard_root", "steelyard_rot", "steelyard_zzzzzzzzz"], ["steelyard_root"], {})
+    assert said == [
+        "steelyard_rot is not a variable of the role; did you mean steelyard_root?",
+        "steelyard_zzzzzzzzz is not a variable of the role",
+    ]
+
+
+def render(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    inventory = str(Path(__file__).parent / "inventory")
+    where = f"steelyard_root={root}/{{{{ inventory_hostname }}}}"
+    command = ["ansible-playbook", "-i", inventory, "render.yml", "-e", where]
+    clean = {"PATH": os.environ["PATH"], "HOME": str(root), "LC_ALL": "C.UTF-8", "ANSIBLE_CONFIG": "ansible.cfg"}
+    return subprocess.run([*command, *options], cwd=ANSIBLE, env=clean, capture_output=True, text=True, check=False)
+
+
+@needs_ansible
+def test_each_host_is_rendered_its_own_and_a_second_run_changes_nothing(tmp_path: Path) -> None:
+    first = render(tmp_path)
+    assert first.returncode == 0, first.stdout
+    for host in ("kiel", "oslo"):
+        (env,) = (tmp_path / host / "releases").glob("*/.env")
+        golden = (GOLDEN / f"{host}.env").read_text(encoding="utf-8")
+        assert env.read_text(encoding="utf-8") == golden.replace("/srv/steelyard", f"{tmp_path}/{host}")
+    second = render(tmp_path)
+    assert second.stdout.count("changed=0") == 2, second.stdout
+
+
+@needs_ansible
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("steelyard_rerankr_top_n=4", "did you mean steelyard_reranker_top_n?"),
+        ("steelyard_reranking_strategy=bogus", "value of steelyard_reranking_strategy must be one of: slice"),
+        ("steelyard_reranker_top_n=many", "steelyard_reranker_top_n"),
+    ],
+)
+def test_a_wrong_variable_is_refused_before_anything_is_written(tmp_path: Path, given: str, said: str) -> None:
+    done = render(tmp_path, "-e", given)
+    assert done.returncode != 0
+    assert said in done.stdout
+    assert not list(tmp_path.glob("*/releases"))
