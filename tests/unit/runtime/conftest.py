@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from steelyard_runtime.serve import server_config
+from steelyard_runtime.server import server_config
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,9 @@
 """Settings: read strictly, refused by name, described from their declaration."""
 
+import json
 import os
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -292,16 +295,38 @@ def test_numbers_are_written_as_they_are_read() -> None:
     ]
 
 
-def run_service(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    script = tmp_path / "service.py"
-    script.write_text(
+APP = """
+from pathlib import Path
+from fastapi import FastAPI
+def build(settings):
+    Path("built").touch()
+    return FastAPI()
+def fail(settings):
+    return 1 / 0
+"""
+
+
+def run_service(folder: Path, build: str = "sample_app:build", **environment: str) -> subprocess.CompletedProcess[str]:
+    (folder / "sample_app.py").write_text(APP)
+    (folder / "service.py").write_text(
+        "import sys\n"
         "from steelyard_runtime.serve import run\n"
         "from steelyard_runtime.settings.groups import ProcessSettings\n"
-        "run('sample', ProcessSettings, lambda settings: 0, lambda settings: 1 / 0)\n"
+        "try:\n"
+        f"    run('sample', ProcessSettings, lambda settings: int(sys.argv[1]), {build!r})\n"
+        "finally:\n"
+        "    heavy = [name for name in ('fastapi', 'uvicorn', 'structlog', 'sample_app') if name in sys.modules]\n"
+        "    sys.stdout.write(repr(heavy))\n"
     )
     clean = {name: value for name, value in os.environ.items() if not name.startswith("STEELYARD_")}
+    port = environment.pop("port", "0")
     return subprocess.run(
-        [sys.executable, str(script)], env={**clean, **environment}, capture_output=True, text=True, timeout=60
+        [sys.executable, "service.py", port],
+        cwd=folder,
+        env={**clean, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
 
 
@@ -313,16 +338,47 @@ def run_service(tmp_path: Path, **environment: str) -> subprocess.CompletedProce
         ("STEELYARD_LOG_LEVLE", "info", "did you mean STEELYARD_LOG_LEVEL?"),
     ],
 )
-def test_a_process_with_a_wrong_environment_ends_at_once(tmp_path: Path, name: str, value: str, told: str) -> None:
+def test_a_process_with_a_wrong_environment_ends_before_anything_heavy(
+    tmp_path: Path, name: str, value: str, told: str
+) -> None:
     ended = run_service(tmp_path, **{name: value})
     assert ended.returncode == 2
     assert told in ended.stderr
     assert ended.stderr.startswith("sample: ")
     assert "Traceback" not in ended.stderr
-    assert ended.stdout == ""
+    assert ended.stdout == "[]"
 
 
 def test_a_fault_of_the_program_is_not_called_a_fault_of_the_environment(tmp_path: Path) -> None:
-    ended = run_service(tmp_path)
+    ended = run_service(tmp_path, "sample_app:fail")
     assert ended.returncode == 1
     assert "ZeroDivisionError" in ended.stderr
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ended = run_service(tmp_path, port=str(port))
+    assert ended.returncode == 2
+    assert f"can not listen on 127.0.0.1:{port}" in ended.stderr
+    assert (tmp_path / "built").exists()
+
+
+def test_a_process_says_where_it_listens_and_ends_on_a_signal(tmp_path: Path) -> None:
+    (tmp_path / "sample_app.py").write_text(APP)
+    script = (
+        "from steelyard_runtime.serve import run\n"
+        "from steelyard_runtime.settings.groups import ProcessSettings\n"
+        "run('sample', ProcessSettings, lambda settings: 0, 'sample_app:build')\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = json.loads(process.stdout.readline())
+        assert (said["event"], said["service"], said["host"]) == ("listening", "sample", "127.0.0.1")
+        with socket.create_connection((said["host"], said["port"]), timeout=20) as connection:
+            connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            assert connection.recv(12) == b"HTTP/1.1 200"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) in (0, -signal.SIGTERM)
