@@ -2,8 +2,7 @@
 
 from steelyard_runtime.serve import run
 
-from .app import build
 from .settings import ChatqnaSettings
 
 if __name__ == "__main__":
-    run("chatqna", ChatqnaSettings, lambda settings: settings.chatqna_port, build)
+    run("chatqna", ChatqnaSettings, lambda settings: settings.chatqna_port, "steelyard_chatqna.app:build")

@@ -8,22 +8,36 @@ from pydantic import Field
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy, SearchType
 from steelyard_runtime.settings.groups import (
     EmbeddingUrlSettings,
+    LlmModelSettings,
     ProcessSettings,
     RerankFailureSettings,
     ScopeSettings,
     StrategySettings,
 )
-from steelyard_runtime.settings.types import BoolSetting, FloatSetting, IntSetting, OptionalProbabilitySetting
+from steelyard_runtime.settings.types import (
+    BoolSetting,
+    FloatSetting,
+    IntSetting,
+    OptionalProbabilitySetting,
+    UrlSetting,
+)
 
 
-class ChatqnaSettings(ProcessSettings, ScopeSettings, StrategySettings, RerankFailureSettings, EmbeddingUrlSettings):
+class ChatqnaSettings(
+    ProcessSettings,
+    ScopeSettings,
+    StrategySettings,
+    RerankFailureSettings,
+    EmbeddingUrlSettings,
+    LlmModelSettings,
+):
     """What the gateway reads."""
 
     chatqna_port: Annotated[IntSetting, Field(ge=0, le=65535)] = Field(
         default=8888, description="Port of the gateway; 0 takes a free one."
     )
-    retriever_url: str = Field(default="http://127.0.0.1:7000", description="Base URL of the retriever service.")
-    reranker_url: str = Field(default="http://127.0.0.1:8000", description="Base URL of the reranker service.")
+    retriever_url: UrlSetting = Field(default="http://127.0.0.1:7000", description="Base URL of the retriever service.")
+    reranker_url: UrlSetting = Field(default="http://127.0.0.1:8000", description="Base URL of the reranker service.")
     search_type: SearchType = Field(
         default=SearchType.HYBRID, description="Search type of requests that name none; hybrid suits an English model."
     )
@@ -34,9 +48,8 @@ class ChatqnaSettings(ProcessSettings, ScopeSettings, StrategySettings, RerankFa
         default="openai",
         description="Who answers: an OpenAI-compatible server, or verbatim sentences of the evidence.",
     )
-    llm_url: str = Field(default="http://127.0.0.1:9009", description="Base URL of the OpenAI-compatible server.")
-    llm_model_id: str = Field(
-        default="qwen2.5-coder-0.5b-instruct-q4_k_m", min_length=1, description="Model that the server is asked for."
+    llm_url: UrlSetting = Field(
+        default="http://127.0.0.1:9009", description="Base URL of the OpenAI-compatible server."
     )
     llm_tokenizer: Literal["llamacpp", "vllm"] = Field(
         default="llamacpp", description="How the server counts tokens: llama.cpp's or vLLM's endpoints."

@@ -4,19 +4,16 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from steelyard_runtime.settings.base import Settings, SettingsError
-from steelyard_runtime.settings.groups import EmbeddingModelSettings
+from steelyard_runtime.settings.base import SettingsError
+from steelyard_runtime.settings.groups import EmbeddingModelSettings, ServiceTokenSettings
 from steelyard_runtime.settings.types import IntSetting, OptionalTextSetting
 
 from .errors import ConfigurationError
 
 
-class AccessSettings(Settings):
+class AccessSettings(ServiceTokenSettings):
     """How the command proves to a service who it is."""
 
-    steelyard_service_token_file: OptionalTextSetting = Field(
-        default=None, description="File with the token that the services show each other; empty = none, loopback only."
-    )
     steelyard_api_key_file: OptionalTextSetting = Field(
         default=None, description="File with the API key that the command shows to the gateway; empty = none."
     )

@@ -2,8 +2,7 @@
 
 from steelyard_runtime.serve import run
 
-from .app import build
 from .settings import DataprepSettings
 
 if __name__ == "__main__":
-    run("dataprep", DataprepSettings, lambda settings: settings.dataprep_port, build)
+    run("dataprep", DataprepSettings, lambda settings: settings.dataprep_port, "steelyard_dataprep.app:build")

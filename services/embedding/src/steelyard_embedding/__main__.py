@@ -2,8 +2,7 @@
 
 from steelyard_runtime.serve import run
 
-from .app import build
 from .settings import EmbeddingSettings
 
 if __name__ == "__main__":
-    run("embedding", EmbeddingSettings, lambda settings: settings.embedding_port, build)
+    run("embedding", EmbeddingSettings, lambda settings: settings.embedding_port, "steelyard_embedding.app:build")

@@ -2,8 +2,7 @@
 
 from steelyard_runtime.serve import run
 
-from .app import build
 from .settings import RerankerSettings
 
 if __name__ == "__main__":
-    run("reranker", RerankerSettings, lambda settings: settings.reranker_port, build)
+    run("reranker", RerankerSettings, lambda settings: settings.reranker_port, "steelyard_reranker.app:build")

@@ -2,8 +2,7 @@
 
 from steelyard_runtime.serve import run
 
-from .app import build
 from .settings import RetrieverSettings
 
 if __name__ == "__main__":
-    run("retriever", RetrieverSettings, lambda settings: settings.retriever_port, build)
+    run("retriever", RetrieverSettings, lambda settings: settings.retriever_port, "steelyard_retriever.app:build")

@@ -9,26 +9,22 @@ import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from .settings.base import SettingsError
 from .settings.groups import ProcessSettings
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
 
 EXIT_CONFIGURATION = 2
 
 Loaded = TypeVar("Loaded", bound=ProcessSettings)
 
 
-def run(
-    name: str, settings_class: type[Loaded], port_of: Callable[[Loaded], int], build: Callable[[Loaded], FastAPI] | str
-) -> None:
+def run(name: str, settings_class: type[Loaded], port_of: Callable[[Loaded], int], build: str) -> None:
     """Serve until SIGTERM or SIGINT. Settings that are refused end the process at once with exit code 2.
 
-    `build` makes the app; given as `module:function`, its module is imported once the settings are accepted. Port 0
-    takes a free port. The bound address is printed as one JSON line on standard output once the socket listens.
+    `build` names the function that makes the app, as `module:function`: its module is imported once the settings are
+    accepted. Port 0 takes a free port. The bound address is printed as one JSON line on standard output once the socket
+    listens.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
@@ -37,9 +33,8 @@ def run(
         _refuse(name, error)
     from . import logs, server  # the frameworks behind them take most of the time of a start
 
-    build_app = _function(build) if isinstance(build, str) else build
     try:
-        app = build_app(settings)
+        app = _function(build)(settings)
         listener = server.listen(settings.steelyard_bind_host, port_of(settings))
     except (ValueError, OSError) as error:
         _refuse(name, error)
