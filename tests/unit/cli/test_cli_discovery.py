@@ -18,6 +18,7 @@ def test_folders_are_walked_in_order_and_what_is_skipped_is_told(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     found, skipped = discover([tmp_path])
     assert [file.path.relative_to(tmp_path).as_posix() for file in found] == ["a.txt", "b.md", "sub/c.md"]
+    assert [file.name for file in found] == ["a.txt", "b.md", "sub/c.md"]
     assert {(skip.path.relative_to(tmp_path).as_posix(), skip.reason) for skip in skipped} == {
         (".git", "is hidden"),
         (".hidden", "is hidden"),

@@ -156,17 +156,24 @@ def test_a_problem_about_one_file_is_that_files_result(double, folder, code):
     assert [other["status"] for other in others] == ["published", "published"]
 
 
-def test_two_files_of_one_name_are_not_both_sent(dataprep, folder):
+def test_two_files_of_one_name_in_two_folders_are_two_documents(dataprep, folder):
     (folder / "sub").mkdir()
     (folder / "sub" / "a.md").write_text("another text")
     result = ingest(dataprep, folder, "--json")
+    statuses = {report["name"]: report["status"] for report in json.loads(result.stdout)["files"]}
+    assert statuses["a.md"] == statuses["sub/a.md"] == "published"
+
+
+def test_two_files_that_are_named_alike_are_not_both_sent(dataprep, folder):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "a.md").write_text("another text")
+    result = ingest(dataprep, folder / "a.md", folder / "sub" / "a.md", "--json")
     assert result.exit_code == 1
-    reports = {report["path"]: report for report in json.loads(result.stdout)["files"]}
-    assert reports[str(folder / "a.md")]["status"] == "published"
-    second = reports[str(folder / "sub" / "a.md")]
+    first, second = json.loads(result.stdout)["files"]
+    assert first["status"] == "published"
     assert second["error"]["code"] == "name_taken"
     assert str(folder / "a.md") in second["error"]["detail"]
-    assert [call.file()[0] for call in dataprep.calls].count("a.md") == 1
+    assert [call.file()[0] for call in dataprep.calls] == ["a.md"]
 
 
 def test_a_file_that_can_not_be_read_is_reported(dataprep, folder, monkeypatch):

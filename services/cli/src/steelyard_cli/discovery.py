@@ -29,13 +29,14 @@ def discover(paths: Iterable[Path]) -> tuple[list[Found], list[Skipped]]:
     """Files among `paths` and below its folders, sorted by name within each.
 
     Below a folder, hidden entries, symbolic links and what is no regular file are skipped; a path that is named itself
-    is always meant. A file that is found twice is listed once. Raises ConfigurationError for a path that is not there.
+    is always meant. Below a folder a file's name is its path from there, so that equal names in two folders stay two
+    documents. A file that is found twice is listed once. Raises ConfigurationError for a path that is not there.
     """
     found: list[Found] = []
     skipped: list[Skipped] = []
     for path in paths:
         if path.is_dir():
-            for entry in _walk(path):
+            for entry in _walk(path, path):
                 if isinstance(entry, Found):
                     found.append(entry)
                 else:
@@ -49,7 +50,7 @@ def discover(paths: Iterable[Path]) -> tuple[list[Found], list[Skipped]]:
     return _once(found), skipped
 
 
-def _walk(folder: Path) -> Iterator[Found | Skipped]:
+def _walk(folder: Path, root: Path) -> Iterator[Found | Skipped]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -62,9 +63,9 @@ def _walk(folder: Path) -> Iterator[Found | Skipped]:
         elif entry.is_symlink():
             yield Skipped(path=path, reason="is a symbolic link")
         elif entry.is_dir(follow_symlinks=False):
-            yield from _walk(path)
+            yield from _walk(path, root)
         elif entry.is_file(follow_symlinks=False):
-            yield Found(path, path.name)
+            yield Found(path, path.relative_to(root).as_posix())
         else:
             yield Skipped(path=path, reason="is neither a file nor a folder")
 

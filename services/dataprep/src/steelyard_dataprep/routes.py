@@ -14,6 +14,7 @@ from steelyard_runtime.replies import json_reply
 
 from .catalogue import Catalogue
 from .jobs import Jobs, Upload, status_of
+from .names import source_name
 
 router = APIRouter(route_class=StrictRoute, tags=["dataprep"], prefix="/v1/dataprep")
 
@@ -94,9 +95,5 @@ def _text(form: FormData, name: str) -> str | None:
 async def _read(item: UploadFile | str, max_bytes: int) -> Upload:
     if isinstance(item, str):
         raise SteelyardError(ErrorCode.INVALID_REQUEST, "files: should be files, not texts")
-    # Only the last part of a path is a name; what a client sends before it says nothing about this machine.
-    name = (item.filename or "").replace("\\", "/").rsplit("/", 1)[-1].strip()
-    if not name:
-        raise SteelyardError(ErrorCode.INVALID_REQUEST, "files: a file has no name")
     # One byte more than allowed is enough to see that it is too large; the parser's own limit then rejects it by name.
-    return Upload(name, await item.read(max_bytes + 1))
+    return Upload(source_name(item.filename or ""), await item.read(max_bytes + 1))
