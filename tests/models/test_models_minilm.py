@@ -1,6 +1,5 @@
 """The embedded default's encoder and reranker with the real all-MiniLM-L6-v2."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -25,9 +24,9 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def encoder() -> Iterator[OnnxTextEncoder]:
+def encoder() -> OnnxTextEncoder:
     model = load_catalogue().model("all-minilm-l6-v2")
-    yield OnnxTextEncoder(locate(model.name), threads=1, max_tokens=model.max_tokens)
+    return OnnxTextEncoder(locate(model.name), threads=1, max_tokens=model.max_tokens)
 
 
 @pytest.fixture(scope="module")
