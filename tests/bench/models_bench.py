@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
 from openai import OpenAI
@@ -20,6 +19,7 @@ from steelyard_models.late_interaction import maxsim
 from steelyard_models.local_reranker import LateInteractionReranker
 
 SYSTEM = "You answer questions using only the numbered context. Answer in one short sentence."
+QUESTIONS = {"cold": "How tall is lighthouse 3?", "cached prefix": "When was lighthouse 5 built?"}
 QUERY = "When was the lighthouse on the northern cape built?"
 
 
@@ -49,9 +49,8 @@ def bench_encoder(threads: int) -> None:
     for tokens in (100, 200):
         texts = [passage(encoder, tokens, seed) for seed in range(32)]
         took = seconds(lambda texts=texts: encoder.embed(texts), 3)  # type: ignore[misc]
-        print(
-            f"  {32 / took:6.1f} texts/s of {np.mean(encoder.tokenizer.count_many(texts)):.0f} tokens (32 a batch, n 3)"
-        )
+        length = np.mean(encoder.tokenizer.count_many(texts))
+        print(f"  {len(texts) / took:6.1f} texts/s of {length:.0f} tokens (batch of {len(texts)}, n 3)")
     print(f"  {1000 * seconds(lambda: encoder.embed([QUERY]), 30):6.1f} ms a query (n 30)")
     candidates = [passage(encoder, 200, seed) for seed in range(20)]
     (query,) = encoder.token_vectors([QUERY])
@@ -77,28 +76,19 @@ def bench_llm(name: str, threads: int) -> None:
             for i in range(18)
         )
         with OpenAI(base_url=f"{ready['url']}/v1", api_key="unused", timeout=600) as client:
-            for label, question in (
-                ("cold", "How tall is lighthouse 3?"),
-                ("cached prefix", "When was lighthouse 5 built?"),
-            ):
-                ask(
-                    client, label, [system(), {"role": "user", "content": f"Context:\n{facts}\n\nQuestion: {question}"}]
-                )
+            for label, question in QUESTIONS.items():
+                ask(client, label, f"Context:\n{facts}\n\nQuestion: {question}")
         memory = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8").split("VmHWM:")[1].split()[0]
         print(f"  {int(memory) / 1024:6.0f} MB resident at most")
         process.terminate()
 
 
-def system() -> dict[str, str]:
-    return {"role": "system", "content": SYSTEM}
-
-
-def ask(client: OpenAI, label: str, messages: Any) -> None:
+def ask(client: OpenAI, label: str, prompt: str) -> None:
     started = time.perf_counter()
     first, usage, text = None, None, ""
     for chunk in client.chat.completions.create(
         model="local",
-        messages=messages,
+        messages=[{"role": "system", "content": SYSTEM}, {"role": "user", "content": prompt}],
         max_tokens=64,
         temperature=0,
         stream=True,

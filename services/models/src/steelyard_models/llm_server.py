@@ -29,6 +29,8 @@ _STOP = {signal.SIGTERM, signal.SIGINT}
 # A disconnected client is noticed only between batches of prompt tokens: 64 take about a second on two cores (and cost
 # no more CPU time per token than 512, within 10 %).
 _BATCH_TOKENS = 64
+# A stream that has no token yet sends an empty comment this often, so that a client's read timeout can be short.
+_PING_SECONDS = 5
 # Prompts of finished requests are kept in memory for re-use; llama.cpp's own default is 8 GiB.
 _PROMPT_CACHE_MIB = 256
 
@@ -104,6 +106,7 @@ def _start(settings: LlmServerSettings) -> Any:
     params.n_batch = params.n_ubatch = _BATCH_TOKENS
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings.threads
     params.n_threads_http = 2 * settings.slots + 2  # a waiting request holds one, and /health must still answer
+    params.sse_ping_interval = _PING_SECONDS
     params.cache_prompt = True
     params.cache_ram_mib = _PROMPT_CACHE_MIB
     params.fit_params = False
@@ -186,7 +189,11 @@ def _within(low: int, high: int) -> Any:
 
 if __name__ == "__main__":
     code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # llama.cpp's destructor can block for ever while it holds the interpreter's lock; nothing in memory needs saving.
-    os._exit(code)
+    if code == 0:
+        # Only now, because a failure must leave by the front door, where llama.cpp's log thread writes its last lines.
+        # After a stop signal, llama.cpp's destructor can block for ever while it holds the interpreter's lock; nothing
+        # in memory needs saving.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+    sys.exit(code)
