@@ -38,6 +38,7 @@ class Matcher:
         self._index = index
         self._language = language
         self._asked_keys = question.keys
+        self._asked_denied = question.denied_clauses
         self._question = self._locate(question.facts)
         self._coverage = Coverage(index, self._question)
         self._unknown = [
@@ -115,7 +116,7 @@ class Matcher:
         return len(said) > 1 and all(found in missing for found in said)
 
     def _repeated_in_vain(self, main: int, group: Sequence[Located], sentence: Sequence[Located]) -> list[Fact]:
-        """Return what the sentence repeats of the question, when the evidence around `main` has nothing of it.
+        """Return what the sentence repeats of the question, when the chunk of `main` has nothing of it.
 
         The name that answers `Who is the factory manager?` has to stand where something is said of factory or manager,
         the type that measures up to 40 bar where 40 bar stand, or a range around them.
@@ -137,7 +138,7 @@ class Matcher:
         if (
             len(words) < _REPEATED_WORDS
             or not self._index.reads(main, self._language)
-            or any(self._coverage.share(found, main) for found in words)
+            or any(self._index.same_chunk(main, place) for found in words for place in found.places)
         ):
             return []
         return [found.fact for found in words]
@@ -150,7 +151,9 @@ class Matcher:
                 continue
             clauses = {found.fact.clause for found in clause_facts}
             if any(
-                self._coverage.contradicts(place, [found for found in clause_facts if found.fact.clause == clause])
+                self._coverage.contradicts(
+                    place, [found for found in clause_facts if found.fact.clause == clause], claims.denied_clauses
+                )
                 for clause in clauses
             ):
                 if claims.cues:
@@ -178,7 +181,7 @@ class Matcher:
 
     def _answers(self, main: int, *, denied: bool) -> bool:
         _, missing, covered = self._coverage.cover(main, self._question)
-        contradicts = self._coverage.contradicts(main, self._question)
+        contradicts = self._coverage.contradicts(main, self._question, self._asked_denied)
         decisive = [found for found in missing if self._coverage.is_decisive(found)]
         enough = self._coverage.enough(covered, self._question)
         if not denied:
