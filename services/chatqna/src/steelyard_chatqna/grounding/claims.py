@@ -16,7 +16,10 @@ _WORDS_OF_A_CLAIM = 2
 
 
 class Question(NamedTuple):
-    """The facts of the question, the keys that an answer merely repeats, whether it asks for a yes or no, and what it denies."""
+    """The facts of the question, the keys that an answer merely repeats, and the clauses that it denies.
+
+    A `polar` question asks for yes or no.
+    """
 
     facts: list[Fact]
     keys: frozenset[str]
@@ -43,9 +46,8 @@ def read_question(question: str, language: Language) -> Question:
     """Read the facts that `question` names; its language is that of the answer unless it shows another."""
     facts = read_facts(plain(question), 0, len(question), language)
     kept = [fact for fact in facts.facts if fact.form not in TALK_WORDS]
-    return Question(
-        kept, frozenset(key for fact in kept for key in (fact.key, fact.form)), is_polar(question), facts.denied
-    )
+    keys = frozenset(key for fact in kept for key in (fact.key, fact.form))
+    return Question(kept, keys, is_polar(question), facts.denied)
 
 
 def read_claims(original: str, text: str, sentence: Sentence, question: Question, language: Language) -> Claims | None:

@@ -143,19 +143,16 @@ class Matcher:
             return []
         return [found.fact for found in words]
 
-    def _denial(self, support: dict[int, list[Located]], clause_facts: Sequence[Located], claims: Claims) -> str:
+    def _denial(self, support: Iterable[int], facts: Sequence[Located], claims: Claims) -> str:
         """Return the cue by which claim and evidence contradict each other, an empty string when they agree."""
+        by_clause: dict[int, list[Located]] = {}
+        for found in facts:
+            by_clause.setdefault(found.fact.clause, []).append(found)
         for place in support:
             evidence = self._index.sentences[place]
             if not (claims.cues or evidence.facts.cues):
                 continue
-            clauses = {found.fact.clause for found in clause_facts}
-            if any(
-                self._coverage.contradicts(
-                    place, [found for found in clause_facts if found.fact.clause == clause], claims.denied_clauses
-                )
-                for clause in clauses
-            ):
+            if any(self._coverage.contradicts(place, clause, claims.denied_clauses) for clause in by_clause.values()):
                 if claims.cues:
                     return claims.cues[0]
                 start, end = evidence.facts.cues[0]
