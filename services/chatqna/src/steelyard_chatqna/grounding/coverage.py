@@ -121,6 +121,8 @@ class Coverage:
     def _best_addition(self, missing: Sequence[Located], group: Sequence[Located], main: int) -> tuple[int, float]:
         gains: dict[int, float] = {}
         for found in missing:
+            if found.fact.kind is Kind.IDENTIFIER and has_sibling(found.fact, main, self._index):
+                continue
             for place in found.places:
                 if not self._speaks_of_sibling(group, place):
                     gains[place] = gains.get(place, 0.0) + WEIGHT[found.fact.kind]

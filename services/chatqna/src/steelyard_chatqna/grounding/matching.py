@@ -136,7 +136,7 @@ class Matcher:
                 return [found.fact]
         words = [found for found in repeated if found.fact.kind not in DECISIVE]
         if (
-            len(words) < _REPEATED_WORDS
+            len(words) < (_REPEATED_WORDS if any(found.fact.kind in HARD for found in group) else 1)
             or not self._index.reads(main, self._language)
             or any(self._index.same_chunk(main, place) for found in words for place in found.places)
         ):
