@@ -9,6 +9,7 @@ from .coverage import Coverage
 from .facts import DECISIVE, HARD, Fact, Kind
 from .index import EvidenceIndex
 from .lexicon.language import Language
+from .lexicon.measures import MEASURE_OF
 from .places import Located
 
 _REPEATED_WORDS = 2
@@ -128,9 +129,13 @@ class Matcher:
             if found.fact.clause in clauses and found not in group and found.fact.key in self._asked_keys
         ]
         for found in repeated:
+            if self._coverage.share(found, main):
+                continue
+            if _is_no_measure_of(found.fact, group):
+                return [other.fact for other in group if other.fact.quantity is not None]
             quantity = found.fact.quantity
             counts = quantity is not None and quantity.unit is None
-            if quantity is None or (counts and not found.places) or self._coverage.share(found, main):
+            if quantity is None or (counts and not found.places):
                 continue
             if not self._index.spans(quantity, main):
                 return [found.fact]
@@ -198,3 +203,13 @@ class Matcher:
             elif other.kind is fact.kind and other.key != fact.key:
                 return True
         return False
+
+
+def _is_no_measure_of(asked: Fact, group: Sequence[Located]) -> bool:
+    """Whether `asked` is a measure (`price`), and all quantities of the claim are of another dimension (`249 g`)."""
+    dimensions = MEASURE_OF.get(asked.form)
+    if dimensions is None:
+        return False
+    units = [found.fact.quantity.unit for found in group if found.fact.quantity is not None]
+    measured = [unit.dimension for unit in units if unit is not None]
+    return bool(measured) and dimensions.isdisjoint(measured)
