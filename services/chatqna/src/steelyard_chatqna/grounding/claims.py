@@ -16,11 +16,15 @@ _WORDS_OF_A_CLAIM = 2
 
 
 class Question(NamedTuple):
-    """The facts of the question, the keys that an answer merely repeats, and whether it asks for a yes or no."""
+    """The facts of the question, the keys that an answer merely repeats, and the clauses that it denies.
+
+    A `polar` question asks for yes or no.
+    """
 
     facts: list[Fact]
     keys: frozenset[str]
     polar: bool
+    denied_clauses: frozenset[int]
 
 
 class Claims(NamedTuple):
@@ -33,6 +37,7 @@ class Claims(NamedTuple):
     groups: list[list[Fact]]
     facts: list[Fact]
     cues: list[str]
+    denied_clauses: frozenset[int] = frozenset()
     verdict: str = ""
     denied: bool = False
 
@@ -41,7 +46,8 @@ def read_question(question: str, language: Language) -> Question:
     """Read the facts that `question` names; its language is that of the answer unless it shows another."""
     facts = read_facts(plain(question), 0, len(question), language)
     kept = [fact for fact in facts.facts if fact.form not in TALK_WORDS]
-    return Question(kept, frozenset(key for fact in kept for key in (fact.key, fact.form)), is_polar(question))
+    keys = frozenset(key for fact in kept for key in (fact.key, fact.form))
+    return Question(kept, keys, is_polar(question), facts.denied)
 
 
 def read_claims(original: str, text: str, sentence: Sentence, question: Question, language: Language) -> Claims | None:
@@ -62,7 +68,7 @@ def read_claims(original: str, text: str, sentence: Sentence, question: Question
         return _verdict(surface, question, cues)
     own = [fact for fact in facts if not _repeats(fact, question)]
     keys = facts if read.cues or question.polar or not own else own
-    return Claims(_groups(keys), facts, cues)
+    return Claims(_groups(keys), facts, cues, read.denied)
 
 
 def _claims_nothing(surface: str, facts: Sequence[Fact]) -> bool:

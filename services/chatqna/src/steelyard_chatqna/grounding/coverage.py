@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 
 from .binding import has_sibling, unknown_sibling
-from .facts import DECISIVE, HARD, WEIGHT, Kind, weight
-from .index import EvidenceIndex
+from .facts import DECISIVE, HARD, WEIGHT, Fact, Kind, weight
+from .index import EvidenceIndex, Hit
 from .places import Located
 
 _COVERAGE = 0.5
@@ -121,6 +121,8 @@ class Coverage:
     def _best_addition(self, missing: Sequence[Located], group: Sequence[Located], main: int) -> tuple[int, float]:
         gains: dict[int, float] = {}
         for found in missing:
+            if found.fact.kind is Kind.IDENTIFIER and has_sibling(found.fact, main, self._index):
+                continue
             for place in found.places:
                 if not self._speaks_of_sibling(group, place):
                     gains[place] = gains.get(place, 0.0) + WEIGHT[found.fact.kind]
@@ -137,25 +139,31 @@ class Coverage:
         identifiers = [found.fact for found in group if found.fact.kind is Kind.IDENTIFIER]
         return any(has_sibling(fact, place, self._index) for fact in identifiers)
 
-    def contradicts(self, place: int, facts: Sequence[Located]) -> bool:
+    def contradicts(self, place: int, facts: Sequence[Located], denied: frozenset[int]) -> bool:
         """Whether an evidence sentence affirms half of what `facts` deny, or denies half of what it takes from them.
 
-        Where both deny the same thing they agree, whatever else is in reach of the two negations.
+        `denied` are the clauses of the claim that deny. Where both sides deny the same thing they agree, whatever else
+        is in reach of the two negations.
         """
+        evidence = self._index.sentences[place].facts
         here = [(found.fact, found.places[place]) for found in facts if place in found.places]
-        if any(fact.negated and any(hit.negated for hit in hits) for fact, hits in here):
+        if any(_both_deny(fact, hit, denied, evidence.denied) for fact, hits in here for hit in hits):
             return False
         affirmed = weight(fact for fact, _ in here if fact.negated)
         if affirmed > 0.0:
             said = weight(found.fact for found in facts if found.fact.negated and found.fact.kind not in HARD)
             return affirmed >= _DENIED * said
-        denied = weight(fact for fact, hits in here if all(hit.negated for hit in hits))
-        if denied == 0.0:
+        refused = weight(fact for fact, hits in here if all(hit.negated for hit in hits))
+        if refused == 0.0:
             return False
-        known = [fact for fact in self._index.sentences[place].facts.facts if fact.negated]
-        clauses = {fact.clause for fact in known}
+        negated = [fact for fact in evidence.facts if fact.negated]
+        clauses = {fact.clause for fact in negated}
         agreed = weight(fact for fact, hits in here if any(hit.clause not in clauses for hit in hits))
-        return (
-            denied >= _DENIED * weight(fact for fact in known if fact.kind not in HARD)
-            and agreed <= _OUTWEIGHED * denied
-        )
+        if agreed > _OUTWEIGHED * refused:
+            return False
+        return refused >= _DENIED * weight(fact for fact in negated if fact.kind not in HARD)
+
+
+def _both_deny(fact: Fact, hit: Hit, denied: frozenset[int], known_denied: frozenset[int]) -> bool:
+    """Whether claim and evidence deny a fact; `X is not allowed` reaches X only in a clause that denies as a whole."""
+    return hit.negated and (fact.negated or (fact.clause in denied and hit.clause in known_denied))

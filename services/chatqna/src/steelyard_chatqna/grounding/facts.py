@@ -66,11 +66,15 @@ class Fact(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The facts of one sentence in text order, the spans of its negations, and units that have no number."""
+    """The facts of one sentence in text order, the spans of its negations, and units that have no number.
+
+    `denied` are the clauses that a negation turns round, wherever it stands in them; `without` does not.
+    """
 
     facts: list[Fact]
     cues: list[tuple[int, int]]
     units: list[tuple[int, Unit]]
+    denied: frozenset[int]
 
 
 def weight(facts: Iterable[Fact]) -> float:

@@ -184,11 +184,19 @@ class EvidenceIndex:
             if known is None:
                 continue
             if quantity.unit is None or known.unit is not None:
-                if quantity.equals(known):
+                if quantity.equals(known) and self._counts_the_same(quantity, known, hit.sentence):
                     found.append(hit)
             elif self._equals_by_unit_nearby(quantity, quantity.unit, known, hit.sentence):
                 found.append(hit)
         return found
+
+    def _counts_the_same(self, quantity: Quantity, known: Quantity, sentence: int) -> bool:
+        """Whether `64 nurses` may be meant by a number of the evidence; `64 beds` and `64 km` are something else."""
+        if not quantity.counted or quantity.counted == known.counted:
+            return True
+        if known.unit is not None:
+            return False
+        return not known.counted or any(fact.key == quantity.counted for fact in self.sentences[sentence].facts.facts)
 
     def _equals_by_unit_nearby(self, quantity: Quantity, unit: Unit, known: Quantity, sentence: int) -> bool:
         """Whether a number without a unit has one elsewhere in its sentence or heading (`28 paid days`)."""

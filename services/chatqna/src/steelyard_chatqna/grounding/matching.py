@@ -9,6 +9,7 @@ from .coverage import Coverage
 from .facts import DECISIVE, HARD, Fact, Kind
 from .index import EvidenceIndex
 from .lexicon.language import Language
+from .lexicon.measures import MEASURE_OF
 from .places import Located
 
 _REPEATED_WORDS = 2
@@ -38,6 +39,7 @@ class Matcher:
         self._index = index
         self._language = language
         self._asked_keys = question.keys
+        self._asked_denied = question.denied_clauses
         self._question = self._locate(question.facts)
         self._coverage = Coverage(index, self._question)
         self._unknown = [
@@ -115,7 +117,7 @@ class Matcher:
         return len(said) > 1 and all(found in missing for found in said)
 
     def _repeated_in_vain(self, main: int, group: Sequence[Located], sentence: Sequence[Located]) -> list[Fact]:
-        """Return what the sentence repeats of the question, when the evidence around `main` has nothing of it.
+        """Return what the sentence repeats of the question, when the chunk of `main` has nothing of it.
 
         The name that answers `Who is the factory manager?` has to stand where something is said of factory or manager,
         the type that measures up to 40 bar where 40 bar stand, or a range around them.
@@ -127,32 +129,35 @@ class Matcher:
             if found.fact.clause in clauses and found not in group and found.fact.key in self._asked_keys
         ]
         for found in repeated:
+            if self._coverage.share(found, main):
+                continue
+            if _is_no_measure_of(found.fact, group):
+                return [other.fact for other in group if other.fact.quantity is not None]
             quantity = found.fact.quantity
             counts = quantity is not None and quantity.unit is None
-            if quantity is None or (counts and not found.places) or self._coverage.share(found, main):
+            if quantity is None or (counts and not found.places):
                 continue
             if not self._index.spans(quantity, main):
                 return [found.fact]
         words = [found for found in repeated if found.fact.kind not in DECISIVE]
         if (
-            len(words) < _REPEATED_WORDS
+            len(words) < (_REPEATED_WORDS if any(found.fact.kind in HARD for found in group) else 1)
             or not self._index.reads(main, self._language)
-            or any(self._coverage.share(found, main) for found in words)
+            or any(self._index.same_chunk(main, place) for found in words for place in found.places)
         ):
             return []
         return [found.fact for found in words]
 
-    def _denial(self, support: dict[int, list[Located]], clause_facts: Sequence[Located], claims: Claims) -> str:
+    def _denial(self, support: Iterable[int], facts: Sequence[Located], claims: Claims) -> str:
         """Return the cue by which claim and evidence contradict each other, an empty string when they agree."""
+        by_clause: dict[int, list[Located]] = {}
+        for found in facts:
+            by_clause.setdefault(found.fact.clause, []).append(found)
         for place in support:
             evidence = self._index.sentences[place]
             if not (claims.cues or evidence.facts.cues):
                 continue
-            clauses = {found.fact.clause for found in clause_facts}
-            if any(
-                self._coverage.contradicts(place, [found for found in clause_facts if found.fact.clause == clause])
-                for clause in clauses
-            ):
+            if any(self._coverage.contradicts(place, clause, claims.denied_clauses) for clause in by_clause.values()):
                 if claims.cues:
                     return claims.cues[0]
                 start, end = evidence.facts.cues[0]
@@ -178,7 +183,7 @@ class Matcher:
 
     def _answers(self, main: int, *, denied: bool) -> bool:
         _, missing, covered = self._coverage.cover(main, self._question)
-        contradicts = self._coverage.contradicts(main, self._question)
+        contradicts = self._coverage.contradicts(main, self._question, self._asked_denied)
         decisive = [found for found in missing if self._coverage.is_decisive(found)]
         enough = self._coverage.enough(covered, self._question)
         if not denied:
@@ -198,3 +203,13 @@ class Matcher:
             elif other.kind is fact.kind and other.key != fact.key:
                 return True
         return False
+
+
+def _is_no_measure_of(asked: Fact, group: Sequence[Located]) -> bool:
+    """Whether `asked` is a measure (`price`), and all quantities of the claim are of another dimension (`249 g`)."""
+    dimensions = MEASURE_OF.get(asked.form)
+    if dimensions is None:
+        return False
+    units = [found.fact.quantity.unit for found in group if found.fact.quantity is not None]
+    measured = [unit.dimension for unit in units if unit is not None]
+    return bool(measured) and dimensions.isdisjoint(measured)

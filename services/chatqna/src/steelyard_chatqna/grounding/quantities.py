@@ -11,11 +11,15 @@ from .units import DIVIDERS, LONGEST_UNSPACED, PREFIX_RATES, SUFFIX_RATES, UNIT_
 
 
 class Quantity(NamedTuple):
-    """The values that a number can have, as written, and its unit; `end` is where number and unit end in the text."""
+    """The values that a number can have, as written, and its unit; `end` is where number and unit end in the text.
+
+    `counted` is the stem of the word behind a number without a unit.
+    """
 
     values: frozenset[Decimal]
     unit: Unit | None
     end: int
+    counted: str = ""
 
     def equals(self, other: "Quantity") -> bool:
         """Whether both can mean the same; a number without a unit equals the same number with any."""

@@ -80,7 +80,8 @@ class _Reader:
         if self._language.negation_pattern is not None:
             for low, high in self._cues:
                 self._deny(bisect_right(self._clause_starts, low) - 1, high)
-        return Facts(self._with_negation() if self._cues else self._facts, self._cues, self._units)
+        facts = self._with_negation() if self._cues else self._facts
+        return Facts(facts, self._cues, self._units, frozenset(self._denied))
 
     def _token(self, match: re.Match[str]) -> int:
         kind = match.lastgroup
@@ -174,7 +175,14 @@ class _Reader:
             if initial and kind is Kind.NAME and not _begins_capital(self._text, end, self._end):
                 # The capital of a sentence's first word shows nothing, unless the next word has one, too.
                 kind = Kind.WORD
+            self._count(word.key, start)
             self._add(kind, word.key, piece.form, start, end)
+
+    def _count(self, key: str, start: int) -> None:
+        """Let a number without a unit count the word right behind it (`64 beds`)."""
+        last = self._facts[-1] if self._facts else None
+        if last is not None and last.quantity is not None and last.quantity.unit is None and last.end == start - 1:
+            self._facts[-1] = last._replace(quantity=last.quantity._replace(counted=key))
 
     def _structure(self, form: str, start: int, end: int) -> None:
         """Note what the word does to its clause: begin a new one, deny it, or deny the rest of it."""
@@ -190,6 +198,9 @@ class _Reader:
                 return
             self._cues.append((start, end))
             self._deny(self._clause, end)
+        elif form in language.prohibitions:
+            self._cues.append((start, end))
+            self._deny(self._clause, self._clause_starts[-1])
         elif form in language.local_negations:
             self._cues.append((start, end))
             self._denied_from[self._clause] = end

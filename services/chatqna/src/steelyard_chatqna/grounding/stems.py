@@ -81,7 +81,7 @@ def _german(word: str) -> str:
 def _arabic(word: str) -> str:
     word = fold(word)
     for prefix in _ARABIC_PREFIXES:
-        if word.startswith(prefix) and len(word) - len(prefix) >= 3:
+        if word.startswith(prefix) and len(word) - len(prefix) >= (2 if prefix == "ال" else 3):
             word = word[len(prefix) :]
             break
     for suffix in _ARABIC_SUFFIXES:

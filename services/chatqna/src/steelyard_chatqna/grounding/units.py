@@ -88,6 +88,7 @@ yen 1: ¥ jpy yen 円
 yuan 1: cny rmb yuan renminbi 元
 franc 1: chf franken francs
 area 1: m² m2 sqm quadratmeter 平方メートル 平方米
+area 1000000: km² km2 quadratkilometer 平方キロメートル 平方公里
 area 10000: ha hectare hectares hektar
 """
 
@@ -109,6 +110,8 @@ _PHRASES = {
     ("square", "metres"): "m²",
     ("square", "meters"): "m²",
     ("cubic", "metres"): "m³",
+    ("square", "kilometres"): "km²",
+    ("square", "kilometers"): "km²",
     ("cubic", "meters"): "m³",
 }
 

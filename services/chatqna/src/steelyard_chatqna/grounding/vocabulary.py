@@ -60,6 +60,7 @@ def word_of(piece: Piece, code: str) -> Word:
     structural = (
         form in language.negations
         or form in language.local_negations
+        or form in language.prohibitions
         or form in language.contrasts
         or form in language.coordinators
     )
@@ -69,7 +70,7 @@ def word_of(piece: Piece, code: str) -> Word:
         if form in table:
             return Word(kind, table[form], structural=structural)
     letter = len(form) == 1 and piece.capital and form not in _LETTER_WORDS
-    if form in language.function_words and not letter:
+    if structural or (form in language.function_words and not letter):
         return _STRUCTURE if structural else _NOTHING
     unit = None if letter else named_unit(piece.surface)
     brackets = form in AMBIGUOUS

@@ -20,7 +20,8 @@ ARABIC = Language(
         """
     ),
     light_words=folded("يبلغ تبلغ يقع تقع يسمى تسمى يستخدم تستخدم يحتوي تحتوي ينبغي يلزم"),
-    negations=folded("لا لم لن ليس ليست ممنوع يحظر يمنع عدم"),
+    negations=folded("لا لم لن ليس ليست يحظر يمنع عدم"),
+    prohibitions=folded("ممنوع محظور"),
     local_negations=folded("بدون دون بلا"),
     contrasts=folded("لكن ولكن بل بينما إلا"),
     coordinators=folded("أو ثم"),

@@ -34,10 +34,10 @@ ENGLISH = Language(
     negations=words(
         """
         not no never cannot can't don't doesn't didn't isn't aren't wasn't weren't won't wouldn't shouldn't mustn't
-        couldn't hasn't haven't hadn't neither none nobody nothing nowhere prohibited forbidden prohibits
-        unable lacks lack
+        couldn't hasn't haven't hadn't neither none nobody nothing nowhere unable lacks lack prohibits
         """
     ),
+    prohibitions=words("prohibited forbidden banned disallowed"),
     local_negations=words("without except"),
     contrasts=words("but however although though whereas while unless because since so otherwise instead"),
     coordinators=words("and or nor then which who that"),

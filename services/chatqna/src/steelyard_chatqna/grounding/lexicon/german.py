@@ -37,10 +37,10 @@ GERMAN = Language(
     ),
     negations=words(
         """
-        nicht kein keine keinen keinem keiner keines nie niemals nichts niemand weder keinesfalls keineswegs verboten
-        untersagt unzulässig
+        nicht kein keine keinen keinem keiner keines nie niemals nichts niemand weder keinesfalls keineswegs
         """
     ),
+    prohibitions=words("verboten untersagt unzulässig"),
     local_negations=words("ohne außer ausgenommen"),
     contrasts=words("aber sondern jedoch obwohl während weil da sonst"),
     coordinators=words("und oder sowie dann welche welcher"),

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 class Language:
     """`function_words` carry no claim; `light_words` are verbs and nouns that any paraphrase adds or drops.
 
-    `negations` turn their whole clause round, `local_negations` only what follows them in it. `contrasts` and
+    `negations` deny what follows them in their clause, or all of it when nothing does; `prohibitions` always all of it;
+    `local_negations` what follows, whatever else is denied. `contrasts` and
     `coordinators` begin a new clause, a coordinator only where a word of `finite` follows it. `negation_pattern`
     and `negation_idioms` take the place of the lists where words are not separated: what an idiom matches is no
     negation, although it holds one (`不锈钢`).
@@ -18,6 +19,7 @@ class Language:
     function_words: frozenset[str]
     light_words: frozenset[str] = frozenset()
     negations: frozenset[str] = frozenset()
+    prohibitions: frozenset[str] = frozenset()
     local_negations: frozenset[str] = frozenset()
     contrasts: frozenset[str] = frozenset()
     coordinators: frozenset[str] = frozenset()
