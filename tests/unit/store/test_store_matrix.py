@@ -81,12 +81,13 @@ def test_a_snapshot_does_not_change_under_later_changes(monkeypatch: pytest.Monk
 
 
 def test_rows_are_ranked_exactly_though_float32_cannot_tell_them_apart() -> None:
-    base = np.random.default_rng(1).standard_normal(384).astype(np.float32)
-    rows = np.repeat(base[None], 500, axis=0)
-    rows[:, 7] += np.linspace(0, 3e-5, 500, dtype=np.float32)
+    rng = np.random.default_rng(1)
+    base, count = rng.standard_normal(384).astype(np.float32), 2_000
+    # Cosines about 5e-7 below 1 and 4e-8 apart: finer than the rounding error of a float32 product.
+    rows = (base + 1e-3 * rng.standard_normal((count, 384))).astype(np.float32)
+    ids = list(range(1, count + 1))
     grown = VectorMatrix(384)
-    ids = list(range(1, 501))
-    grown.append(Batch(ids, [f"c{i:03}" for i in ids], ["s0"] * 500, ["d"] * 500, ["f"] * 500, rows))
+    grown.append(Batch(ids, [f"c{i:04}" for i in ids], ["s0"] * count, ["d"] * count, ["f"] * count, rows))
     expected = np.lexsort((np.array(ids), -exact_cosines(unit_rows(rows), base)))[:20] + 1
     assert row_ids(grown.snapshot(), base, 20) == expected.tolist()
 

@@ -88,6 +88,30 @@ def test_a_reader_that_lags_behind_the_log_loads_everything(
         assert connection.execute("SELECT count(DISTINCT generation) <= 5 FROM removal").fetchone() == (1,)
 
 
+def test_a_reader_overtaken_while_it_waits_does_not_go_back(
+    writer: EmbeddedWriting, reader: EmbeddedReading, loaded: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(10):
+        writer.publish(*publication(f"d{number}").args)
+    reader.warm()
+    writer.publish(*publication("e").args)
+
+    class Overtaking:
+        """The lock, held until now by another thread that has just loaded a later generation."""
+
+        def __enter__(self) -> None:
+            writer.publish(*publication("f").args)
+            with reader._transaction() as (connection, meta):
+                reader._matrix.refresh(connection, meta)
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr(reader, "_refreshing", Overtaking())
+    assert len(now(reader)) == 36
+    assert loaded == [30, 6]
+
+
 def test_a_failed_refresh_does_not_leave_half_of_it(
     writer: EmbeddedWriting, reader: EmbeddedReading, monkeypatch: pytest.MonkeyPatch
 ) -> None:
