@@ -92,6 +92,13 @@ def test_the_part_that_a_lock_names_on_several_lines_is_read() -> None:
     assert Image([], lock, [], []).requirements.startswith("a==1 \\\n    --hash=sha256:00\n")
 
 
+def test_no_image_reports_to_the_maker_of_a_library() -> None:
+    text = (ROOT / "compose/Dockerfile").read_text(encoding="utf-8")
+    last = text[text.rindex("\nFROM ") :]
+    assert re.search(r"^ENV .*\bORT_DISABLE_TELEMETRY=1$", last, re.MULTILINE)
+    assert last.index("ORT_DISABLE_TELEMETRY") < last.index("import $name")
+
+
 def test_the_dockerfile_ends_as_an_ordinary_user_and_names_no_registry() -> None:
     text = (ROOT / "compose/Dockerfile").read_text(encoding="utf-8")
     last = text[text.rindex("\nFROM ") :]
