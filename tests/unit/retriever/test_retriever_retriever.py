@@ -224,6 +224,13 @@ def test_opeas_request_without_a_text_is_searched_by_its_vector() -> None:
     assert (ids(reply), reply.initial_query) == (["a", "b"], "")
 
 
+def test_a_text_of_white_space_is_refused_without_a_search() -> None:
+    store = corpus()
+    with pytest.raises(SteelyardError, match="text: is blank") as error:
+        ask(store, text=" \n")
+    assert (error.value.code, store.calls) == (ErrorCode.INVALID_REQUEST, [])
+
+
 class FakeInfo(Upstream):
     """An embedding service of which only `/info` is asked."""
 

@@ -1,13 +1,15 @@
 """From evidence to an answer: abstain or ask the model, prove what it says, and account for it all."""
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard_contracts.answers import Answered, Budget, Citation, UnsupportedSpan
-from steelyard_contracts.enums import CitationMode, Outcome, Reason
-from steelyard_contracts.ledger import totals
+from steelyard_contracts.enums import CitationMode, GroundednessPolicy, Outcome, Reason, Stage
+from steelyard_contracts.ledger import Degradation, totals
 from steelyard_runtime import context
+from steelyard_runtime.blocking import Workers
 
 from .budget import fit
 from .conversation import Conversation
@@ -17,12 +19,12 @@ from .llm.client import LlmClient
 from .llm.tokens import TokenCounter
 from .pipeline.evidence import Evidence
 from .settings import ChatqnaSettings
-from .verdict import Verdict, sent_chunks
+from .verdict import sent_chunks
 
 
 @dataclass(slots=True)
 class Draft:
-    """An answer in the making; complete when its stream has ended."""
+    """An answer in the making; complete when its stream has ended. `kept` says that its ledger can be read again."""
 
     ledger_id: str
     conversation: Conversation
@@ -41,18 +43,23 @@ class Draft:
     unsupported: list[UnsupportedSpan] = field(default_factory=list)
     invented_markers: int = 0
     extractive: bool = False
+    kept: bool = False
 
     @property
     def outcome(self) -> Outcome:
         """The evidence's outcome."""
         return self.evidence.outcome
 
+    def degrade(self, degradation: Degradation) -> None:
+        """Add something that was left out to what the evidence lacks already."""
+        self.evidence = replace(self.evidence, degraded=(*self.evidence.degraded, degradation))
+
     def answered(self) -> Answered:
         """The extension that travels with the answer."""
         return Answered(
             outcome=self.outcome,
             degraded=list(self.evidence.degraded),
-            ledger_id=self.ledger_id,
+            ledger_id=self.ledger_id if self.kept else None,
             totals=totals(self.evidence.entries),
             citations=self.citations,
             unsupported=self.unsupported,
@@ -67,28 +74,36 @@ class Draft:
 
 
 class Answerer:
-    """Answers from evidence with one model server, or without a model by extraction."""
+    """Answers from evidence with one model server, or without a model by extraction.
 
-    def __init__(self, settings: ChatqnaSettings, llm: LlmClient, counter: TokenCounter) -> None:
+    `workers` are for judging and extracting, which take tens of milliseconds of a processor.
+    """
+
+    def __init__(self, settings: ChatqnaSettings, llm: LlmClient, counter: TokenCounter, workers: Workers) -> None:
         self._settings = settings
         self._llm = llm
         self._counter = counter
+        self._workers = workers
 
     async def prepare(
         self, ledger_id: str, conversation: Conversation, evidence: Evidence, max_tokens: int | None
     ) -> Draft:
         """Decide whether to answer at all and fit the evidence into the window.
 
-        Abstention is decided before the model, because small models never refuse. Raises `context_length_exceeded`.
+        Abstention is decided before the model, because small models never refuse: when nothing was selected, when the
+        best of it is below GROUNDING_MIN_SCORE, and when none of it fits. With ANSWER_WITHOUT_EVIDENCE the model is
+        asked all the same; its answer then has the outcome `empty`. Raises `context_length_exceeded`.
         """
         draft = Draft(ledger_id, conversation, evidence, self._settings.citation_mode)
-        draft.abstained = self._reason_to_abstain(evidence)
-        if draft.abstained is not None:
+        extractive = self._settings.llm_backend == "extractive"
+        reason = self._reason_to_abstain(evidence)
+        if reason is not None:
             selected = frozenset(chunk.chunk_id for chunk in evidence.selected)
             draft.evidence = evidence.dropping(selected, Reason.BELOW_THRESHOLD)
-            if not self._settings.answer_without_evidence:
+            if extractive or not self._settings.answer_without_evidence:
+                draft.abstained = reason
                 return draft
-        if self._settings.llm_backend == "extractive":
+        if extractive:
             draft.extractive = True
             return draft
         with context.current().timed("budget"):
@@ -100,13 +115,18 @@ class Answerer:
                 window=self._settings.llm_context_tokens,
                 reserved=self._settings.llm_max_tokens if max_tokens is None else max_tokens,
             )
-        draft.evidence, draft.messages, draft.budget = fitted.evidence, fitted.messages, fitted.budget
+        draft.evidence, draft.budget = fitted.evidence, fitted.budget
+        if fitted.evidence.selected or self._settings.answer_without_evidence:
+            draft.messages = fitted.messages
+        else:
+            draft.abstained = "no_room_for_evidence"
         return draft
 
-    async def stream(self, draft: Draft, sampling: dict[str, Any]) -> AsyncIterator[str]:
+    async def stream(self, draft: Draft, sampling: dict[str, Any]) -> AsyncGenerator[str, None]:
         """Yield the answer's text as it becomes certain enough to show, and complete `draft`.
 
-        Each item holds what one read of the model brought. Raises UpstreamError when the model fails.
+        Each item holds what one read of the model brought. Raises UpstreamError when the model fails. Closing the
+        generator closes the connection to the model.
         """
         if draft.extractive:
             source = self._extract(draft)
@@ -114,9 +134,10 @@ class Answerer:
             source = self._generate(draft, sampling)
         else:
             source = self._abstain(draft)
-        async for text in source:
-            draft.text += text
-            yield text
+        async with aclosing(source) as texts:
+            async for text in texts:
+                draft.text += text
+                yield text
 
     def _reason_to_abstain(self, evidence: Evidence) -> str | None:
         if not evidence.selected:
@@ -126,44 +147,64 @@ class Answerer:
             return "below_grounding_min_score"
         return None
 
-    async def _abstain(self, draft: Draft) -> AsyncIterator[str]:
-        draft.citations, draft.unsupported = [], []
+    async def _abstain(self, draft: Draft) -> AsyncGenerator[str, None]:
+        draft.finish_reason = "stop"
         yield self._settings.no_evidence_answer
 
-    async def _extract(self, draft: Draft) -> AsyncIterator[str]:
-        extracted = extract(draft.conversation.question, sent_chunks(draft.evidence.selected))
+    async def _extract(self, draft: Draft) -> AsyncGenerator[str, None]:
+        with context.current().timed("grounding"):
+            extracted = await self._workers.run(
+                extract, draft.conversation.question, sent_chunks(draft.evidence.selected)
+            )
         if extracted is None:
-            draft.abstained = draft.abstained or "nothing_extractable"
-            async for no_answer in self._abstain(draft):
-                yield no_answer
+            draft.abstained = "nothing_extractable"
+            yield self._settings.no_evidence_answer
             return
         draft.citations = extracted.citations
         yield extracted.answer
 
-    async def _generate(self, draft: Draft, sampling: dict[str, Any]) -> AsyncIterator[str]:
-        sent = sent_chunks(draft.evidence.selected)
-        gate = AnswerGate(draft.conversation.question, sent, draft.citation_mode, self._settings.groundedness_policy)
-        async with self._llm.chat(draft.messages, sampling) as reads:
-            async for deltas in reads:
-                for delta in deltas:
-                    draft.finish_reason = delta.finish_reason or draft.finish_reason
-                    draft.usage.update(delta.usage or {})
-                shown = gate.feed("".join(delta.text for delta in deltas))
-                if shown:
-                    yield shown
-        verdict = gate.finish()
-        if gate.must_abstain(verdict) and draft.abstained is None:
+    async def _generate(self, draft: Draft, sampling: dict[str, Any]) -> AsyncGenerator[str, None]:
+        timed = context.current().timed
+        policy = self._settings.groundedness_policy if draft.evidence.selected else GroundednessPolicy.FLAG
+        gate = AnswerGate(
+            draft.conversation.question,
+            sent_chunks(draft.evidence.selected),
+            draft.citation_mode,
+            policy,
+            self._workers,
+        )
+        complete = False
+        try:
+            async with AsyncExitStack() as stack:
+                with timed(Stage.LLM):
+                    reads = await stack.enter_async_context(self._llm.chat(draft.messages, sampling))
+                while True:
+                    # Only waiting for the model counts: between two reads the client may take its time.
+                    with timed(Stage.LLM):
+                        deltas = await anext(reads, None)
+                    if deltas is None:
+                        break
+                    for delta in deltas:
+                        draft.finish_reason = delta.finish_reason or draft.finish_reason
+                        draft.usage.update(delta.usage or {})
+                    with timed("grounding"):
+                        shown = await gate.feed("".join(delta.text for delta in deltas))
+                    if shown:
+                        yield shown
+            complete = True
+        finally:
+            if not complete and gate.text != draft.text:
+                draft.original_text = gate.text  # what the model had said and nobody was shown
+        with timed("grounding"):
+            verdict = await gate.finish()
+        if gate.must_abstain(verdict):
             draft.abstained, draft.original_text = "unsupported_answer", verdict.text
-            async for no_answer in self._abstain(draft):
-                yield no_answer
+            draft.finish_reason = "stop"
+            yield self._settings.no_evidence_answer
             return
-        self._prove(draft, verdict)
-        rest = gate.rest(verdict)
-        if rest:
-            yield rest
-
-    @staticmethod
-    def _prove(draft: Draft, verdict: Verdict) -> None:
         draft.citations = list(verdict.citations)
         draft.unsupported = list(verdict.unsupported)
         draft.invented_markers = verdict.invented_markers
+        rest = gate.rest(verdict)
+        if rest:
+            yield rest

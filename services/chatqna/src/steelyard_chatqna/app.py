@@ -43,13 +43,16 @@ def build(settings: ChatqnaSettings) -> FastAPI:
     async def lifespan(metrics: Metrics) -> AsyncIterator[Running]:
         token = service_token(settings)
         degraded = metrics.counter("rerank_degraded_total", "Requests answered without reranking.", ("reason",))
-        workers = Workers("ledgers", threads=1)
+        keeping, grounding = Workers("ledgers", threads=1), Workers("grounding", threads=1)
         async with AsyncExitStack() as stack:
-            stack.callback(workers.close)
-            store = await workers.run(
+            stack.callback(grounding.close)
+            stack.callback(keeping.close)
+            store = await keeping.run(
                 LedgerStore, settings.ledger_path, settings.ledger_days, settings.ledger_max_mb * 2**20
             )
             stack.callback(store.close)
+            # Closed once more before the store, so that what is being written can be.
+            stack.callback(keeping.close)
             embedding = await stack.enter_async_context(Upstream(Stage.EMBEDDING, settings.embedding_url, token=token))
             retriever = await stack.enter_async_context(Upstream(Stage.RETRIEVER, settings.retriever_url, token=token))
             reranker = await stack.enter_async_context(Upstream(Stage.RERANKER, settings.reranker_url, token=token))
@@ -59,6 +62,7 @@ def build(settings: ChatqnaSettings) -> FastAPI:
                 settings,
                 LlmClient(llm, settings.llm_model_id),
                 counter(settings.llm_tokenizer, llm, settings.llm_model_id),
+                grounding,
             )
             probes: dict[str, Probe] = {
                 stage: _ready(upstream)
@@ -66,7 +70,7 @@ def build(settings: ChatqnaSettings) -> FastAPI:
             }
             if settings.llm_backend == "openai":
                 probes["llm"] = _listed(llm)
-            yield Running(Gateway(settings, parts, answerer, store, workers), probes)
+            yield Running(Gateway(settings, parts, answerer, store, keeping), probes)
 
     return create_app(service, settings, lifespan, [chat.router, ledgers.router])
 

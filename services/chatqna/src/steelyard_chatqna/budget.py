@@ -47,30 +47,41 @@ async def fit(
         if total + reserved <= window:
             break
         evidence = evidence.dropping(frozenset({_least_valuable(evidence)}), Reason.OVER_CONTEXT_BUDGET)
-    system, history = await _fixed_parts(conversation, mode, counter, bare)
-    budget = Budget(
+    budget = await _statement(conversation, mode, counter, bare, total, window, reserved)
+    return Fitted(evidence, messages, budget)
+
+
+async def _statement(
+    conversation: Conversation,
+    mode: CitationMode,
+    counter: TokenCounter,
+    bare: int,
+    total: int,
+    window: int,
+    reserved: int,
+) -> Budget:
+    """What the window is spent on: the prompt grows from the instructions over history and question to the evidence.
+
+    A template or tokenizer may make a longer prompt shorter by a token; such a part counts as 0, and the sum stays.
+    """
+    silent = Conversation(conversation.system, (), "")
+    instructions = await counter.count(build_messages(silent, [], mode))
+    spoken = instructions
+    if conversation.history:
+        spoken = await counter.count(build_messages(replace(silent, history=conversation.history), [], mode))
+    bare = min(bare, total)
+    spoken = min(spoken, bare)
+    instructions = min(instructions, spoken)
+    return Budget(
         window=window,
-        system=system,
-        history=history,
-        question=bare - system - history,
+        system=instructions,
+        history=spoken - instructions,
+        question=bare - spoken,
         evidence=total - bare,
         reserved=reserved,
         unused=window - total - reserved,
         tokenizer=counter.name,
     )
-    return Fitted(evidence, messages, budget)
-
-
-async def _fixed_parts(
-    conversation: Conversation, mode: CitationMode, counter: TokenCounter, bare: int
-) -> tuple[int, int]:
-    """Tokens of the instructions and of the history: the whole without the question's text, with and without turns."""
-    silent = Conversation(conversation.system, (), "")
-    system = min(await counter.count(build_messages(silent, [], mode)), bare)
-    if not conversation.history:
-        return system, 0
-    with_history = await counter.count(build_messages(replace(silent, history=conversation.history), [], mode))
-    return system, with_history - system
 
 
 def _least_valuable(evidence: Evidence) -> str:

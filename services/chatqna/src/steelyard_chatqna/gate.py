@@ -1,45 +1,55 @@
 """What of a growing answer may be shown already."""
 
-import re
 from collections.abc import Sequence
 
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy
+from steelyard_runtime.blocking import Workers
 
 from .grounding.evidence import SentChunk
+from .grounding.sentences import split_sentences
 from .verdict import Verdict, judge
-
-_SENTENCE_END = re.compile(r"[.!?。！？؟\n]")
 
 
 class AnswerGate:
     """Lets the model's text through as it comes, unless the policy or the markers need to see more of it first.
 
     Under GROUNDEDNESS_POLICY=abstain nothing is shown until a complete sentence is supported, because an answer of
-    which nothing is supported will be replaced. In mode `inline` the answer is shown when it is complete, because a
+    which nothing is supported will be replaced. A sentence is complete when the next one has begun: "it may reach 80"
+    can still become "it may reach 80.5" or "800". In mode `inline` the answer is shown when it is complete, because a
     marker can only be judged, and an invented one removed, with the text around it.
+
+    Judging takes tens of milliseconds, so it is done in `workers` and not on the event loop. What is shown, put
+    together, is the text of the verdict.
     """
 
     def __init__(
-        self, question: str, sent: Sequence[SentChunk], mode: CitationMode, policy: GroundednessPolicy
+        self,
+        question: str,
+        sent: Sequence[SentChunk],
+        mode: CitationMode,
+        policy: GroundednessPolicy,
+        workers: Workers,
     ) -> None:
+        self.text = ""
         self._question = question
         self._sent = sent
         self._mode = mode
         self._policy = policy
-        self._text = ""
+        self._workers = workers
         self._shown = 0
+        self._judged = 0
         self._open = mode is CitationMode.ATTRIBUTED and policy is GroundednessPolicy.FLAG
 
-    def feed(self, text: str) -> str:
+    async def feed(self, text: str) -> str:
         """Take what one read of the model brought; return what may be shown now."""
-        self._text += text
-        if not self._open and self._mode is CitationMode.ATTRIBUTED and _SENTENCE_END.search(text):
-            self._open = bool(judge(self._text, self._question, self._sent, self._mode).citations)
-        return self._release(self._text) if self._open else ""
+        self.text += text
+        if not self._open and self._mode is CitationMode.ATTRIBUTED:
+            self._open = await self._has_supported_sentence()
+        return self._release(self.text) if self._open else ""
 
-    def finish(self) -> Verdict:
+    async def finish(self) -> Verdict:
         """The verdict on the whole answer."""
-        return judge(self._text, self._question, self._sent, self._mode)
+        return await self._judge(self.text)
 
     def must_abstain(self, verdict: Verdict) -> bool:
         """Whether the answer has to be replaced; never true when part of it was shown."""
@@ -48,6 +58,18 @@ class AnswerGate:
     def rest(self, verdict: Verdict) -> str:
         """What of the complete answer has not been shown."""
         return self._release(verdict.text)
+
+    async def _has_supported_sentence(self) -> bool:
+        """Judge the sentences that have become complete, each once."""
+        sentences = split_sentences(self.text[self._judged :])
+        if len(sentences) < 2:
+            return False
+        start, self._judged = self._judged, self._judged + sentences[-1].start
+        verdict = await self._judge(self.text[start : self._judged])
+        return bool(verdict.citations) and not verdict.groundless
+
+    async def _judge(self, text: str) -> Verdict:
+        return await self._workers.run(judge, text, self._question, self._sent, self._mode)
 
     def _release(self, text: str) -> str:
         new = text[self._shown :]

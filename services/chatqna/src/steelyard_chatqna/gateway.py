@@ -1,22 +1,26 @@
 """One request of the gateway from its body to its events or its ledger."""
 
+import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard_contracts.answers import Ledger
 from steelyard_contracts.chat import ChatCompletionRequest, ChatQnARequest, InspectRequest, SamplingFields
+from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError
-from steelyard_runtime import context
+from steelyard_contracts.ledger import Degradation
+from steelyard_runtime import context, logs
 from steelyard_runtime.blocking import Workers
 
 from . import completions, ledgers
 from .answer import Answerer, Draft
 from .ask import Ask
 from .conversation import Conversation
-from .ledger_store import LedgerStore
+from .ledger_store import LedgerStore, LedgerStoreError
 from .parts import Parts
 from .pipeline.evidence import gather
 from .settings import ChatqnaSettings
@@ -37,28 +41,34 @@ class Gateway:
     workers: Workers
 
     async def inspect(self, body: InspectRequest) -> Ledger:
-        """Run the pipeline without the model and keep its ledger."""
+        """Run the pipeline without the model and keep its ledger; one that could not be kept says so."""
         conversation = Conversation.of(body.messages)
         evidence = await gather(Ask.of(conversation.question, body, self.settings), self.parts)
         ledger = ledgers.of_evidence(uuid.uuid4().hex, evidence)
-        await self._keep(ledger)
+        try:
+            await self._keep(ledger)
+        except LedgerStoreError as error:
+            evidence = replace(evidence, degraded=(*evidence.degraded, _not_kept(error)))
+            return ledgers.of_evidence(ledger.ledger_id, evidence)
         return ledger
 
     async def complete(self, body: ChatCompletionRequest | ChatQnARequest) -> dict[str, Any]:
         """Answer in one piece."""
         draft = await self._prepare(body)
-        async for _ in self._answer(draft, body):
-            pass
+        async with aclosing(self._answer(draft, body)) as texts:
+            async for _ in texts:
+                pass
         return completions.whole(draft, self._head(draft))
 
-    async def events(self, body: ChatCompletionRequest | ChatQnARequest) -> AsyncIterator[bytes]:
+    async def events(self, body: ChatCompletionRequest | ChatQnARequest) -> AsyncGenerator[bytes, None]:
         """Answer as server-sent events; what one read of the model brought leaves in one write."""
         draft = await self._prepare(body)
         head = self._head(draft)
         lead = event(completions.chunk(head, {"role": "assistant", "content": ""}))
-        async for text in self._answer(draft, body):
-            yield lead + event(completions.chunk(head, {"content": text}))
-            lead = b""
+        async with aclosing(self._answer(draft, body)) as texts:
+            async for text in texts:
+                yield lead + event(completions.chunk(head, {"content": text}))
+                lead = b""
         with_usage = body.stream_options is not None and body.stream_options.include_usage
         yield lead + b"".join(event(value) for value in completions.ending(draft, head, with_usage=with_usage)) + DONE
 
@@ -74,16 +84,33 @@ class Gateway:
         evidence = await gather(Ask.of(conversation.question, body, self.settings), self.parts)
         return await self.answerer.prepare(uuid.uuid4().hex, conversation, evidence, _answer_tokens(body))
 
-    async def _answer(self, draft: Draft, body: ChatCompletionRequest | ChatQnARequest) -> AsyncIterator[str]:
-        sampling = self._sampling(draft, body)
-        with context.current().timed("llm"):
-            async for text in self.answerer.stream(draft, sampling):
-                yield text
-        await self._keep(ledgers.of_draft(draft))
+    async def _answer(self, draft: Draft, body: ChatCompletionRequest | ChatQnARequest) -> AsyncGenerator[str, None]:
+        """Yield the answer and keep its ledger, also of one that breaks off: that was asked, found and paid for too.
 
-    async def _keep(self, ledger: Ledger) -> None:
+        The ledger of a broken answer has what was produced, and a degradation that says why it is not all.
+        """
+        try:
+            async with aclosing(self.answerer.stream(draft, self._sampling(draft, body))) as texts:
+                async for text in texts:
+                    yield text
+        except BaseException as error:
+            draft.degrade(_broke_off(error))
+            with suppress(LedgerStoreError):  # logged already; what broke the answer off is what counts
+                await self._keep(ledgers.of_draft(draft))
+            raise
+        try:
+            draft.kept = await self._keep(ledgers.of_draft(draft))
+        except LedgerStoreError as error:
+            draft.degrade(_not_kept(error))
+
+    async def _keep(self, ledger: Ledger) -> bool:
+        """Whether the ledger was kept; raises LedgerStoreError when it should have been."""
         kept = ledger if self.settings.ledger_texts else ledgers.without_texts(ledger)
-        await self.workers.run(self.store.put, kept)
+        try:
+            return await self.workers.run(self.store.put, kept)
+        except LedgerStoreError as error:
+            logs.get().error("ledger_not_kept", cause=str(error))
+            raise
 
     def _sampling(self, draft: Draft, body: ChatCompletionRequest | ChatQnARequest) -> dict[str, Any]:
         """The request's own sampling fields; a 0 is passed on as 0, an absent one is not sent."""
@@ -102,3 +129,20 @@ def _answer_tokens(body: ChatCompletionRequest | ChatQnARequest) -> int | None:
     """The smallest of the limits that the request names, None when it names none."""
     named = (body.max_tokens, body.max_completion_tokens, getattr(body, "max_new_tokens", None))
     return min((limit for limit in named if limit is not None), default=None)
+
+
+def _not_kept(error: LedgerStoreError) -> Degradation:
+    """A finished answer is worth more than its ledger, but not having one is said."""
+    return Degradation(stage=Stage.GATEWAY, reason="ledger_not_kept", detail=str(error))
+
+
+def _broke_off(error: BaseException) -> Degradation:
+    if isinstance(error, SteelyardError):
+        return Degradation(stage=error.stage or Stage.GATEWAY, reason=str(error.code), detail=error.detail)
+    if isinstance(error, Exception):
+        return Degradation(stage=Stage.GATEWAY, reason=str(ErrorCode.INTERNAL), detail=type(error).__name__)
+    if context.current().deadline <= asyncio.get_running_loop().time():
+        return Degradation(
+            stage=Stage.GATEWAY, reason=str(ErrorCode.DEADLINE_EXCEEDED), detail="the deadline passed during the answer"
+        )
+    return Degradation(stage=Stage.GATEWAY, reason="client_left", detail="the client left during the answer")

@@ -5,6 +5,7 @@ Errors::
     LedgerStoreError     the file can not be used; the cause is in the message
 """
 
+import math
 import sqlite3
 import threading
 import time
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import orjson
+from pydantic import ValidationError
 
 from steelyard_contracts.answers import Ledger
 
@@ -33,49 +35,77 @@ class LedgerStoreError(Exception):
 
 
 class LedgerStore:
-    """Blocking; call it from a worker thread. `days` = 0 keeps nothing."""
+    """Blocking; call it from a worker thread. `days` = 0 keeps nothing, and forgets what was kept before."""
 
     def __init__(self, path: Path, days: int, max_bytes: int) -> None:
+        self._path = path
         self._days = days
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         with _typed(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.executescript(_SCHEMA)
-        self._path = path
+        try:
+            with _typed(path):
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                self._connection.executescript(_SCHEMA)
+                self._drop_old()
+        except LedgerStoreError:
+            self._connection.close()
+            raise
 
-    def put(self, ledger: Ledger) -> None:
-        """Keep a ledger and drop those that are too old or too many. Raises LedgerStoreError."""
+    def put(self, ledger: Ledger) -> bool:
+        """Keep a ledger, drop those that are too old or too many, and say whether it is there now.
+
+        Raises LedgerStoreError.
+        """
         if self._days == 0:
-            return
+            return False
         body = orjson.dumps(ledger.model_dump(mode="json", exclude_none=True))
-        now = time.time()
+        if len(body) > self._max_bytes:
+            return False
         with self._lock, _typed(self._path), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.execute(
-                "INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?)", (ledger.ledger_id, now, len(body), body)
+                "INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?)", (ledger.ledger_id, time.time(), len(body), body)
             )
-            self._connection.execute("DELETE FROM ledgers WHERE created < ?", (now - self._days * _DAY_S,))
+            self._drop_old()
             self._drop_excess()
+        return True
 
     def get(self, ledger_id: str) -> Ledger | None:
         """The ledger of that id, or None when there is none (any more). Raises LedgerStoreError."""
         with self._lock, _typed(self._path):
-            row = self._connection.execute("SELECT body FROM ledgers WHERE id = ?", (ledger_id,)).fetchone()
-        return None if row is None else Ledger.model_validate(orjson.loads(row[0]))
+            row = self._connection.execute(
+                "SELECT body FROM ledgers WHERE id = ? AND created >= ?", (ledger_id, self._oldest())
+            ).fetchone()
+        if row is None:
+            return None
+        try:
+            return Ledger.model_validate(orjson.loads(row[0]))
+        except (orjson.JSONDecodeError, ValidationError) as error:
+            # The cause is not quoted: it would repeat what the ledger holds.
+            raise LedgerStoreError(
+                f"the ledger store {self._path} holds something else than a ledger ({type(error).__name__})"
+            ) from None
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
             self._connection.close()
 
+    def _oldest(self) -> float:
+        """The time before which no ledger is kept; without days, nothing is."""
+        return time.time() - self._days * _DAY_S if self._days else math.inf
+
+    def _drop_old(self) -> None:
+        self._connection.execute("DELETE FROM ledgers WHERE created < ?", (self._oldest(),))
+
     def _drop_excess(self) -> None:
         (size,) = self._connection.execute("SELECT coalesce(sum(size), 0) FROM ledgers").fetchone()
         if size <= self._max_bytes:
             return
-        oldest = self._connection.execute("SELECT id, size FROM ledgers ORDER BY created").fetchall()
+        oldest = self._connection.execute("SELECT id, size FROM ledgers ORDER BY rowid").fetchall()
         for ledger_id, one in oldest:
             if size <= self._max_bytes:
                 break

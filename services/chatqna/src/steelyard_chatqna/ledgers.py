@@ -10,6 +10,8 @@ from steelyard_runtime import context
 from .answer import Draft
 from .pipeline.evidence import Chunk, Evidence
 
+_NO_NAMES = {"source": "", "title": "", "section": ""}
+
 
 def of_evidence(ledger_id: str, evidence: Evidence) -> Ledger:
     """The ledger of a request that asked no model."""
@@ -45,16 +47,28 @@ def of_draft(draft: Draft) -> Ledger:
 
 
 def without_texts(ledger: Ledger) -> Ledger:
-    """The same ledger with ids, spans and numbers only: no question, answer, evidence or quotation."""
+    """The same ledger with ids, spans and numbers only.
+
+    No question, answer, evidence or quotation; no titles, headings and file names, which are texts too; and no words
+    of an error.
+    """
     return ledger.model_copy(
         update={
             "question": None,
             "answer": None,
             "original_answer": None,
-            "evidence": [one.model_copy(update={"text": None}) for one in ledger.evidence],
-            "citations": [one.model_copy(update={"quote": ""}) for one in ledger.citations],
+            "evidence": [_evidence_without_texts(one) for one in ledger.evidence],
+            "citations": [one.model_copy(update={"quote": "", **_NO_NAMES}) for one in ledger.citations],
             "unsupported": [one.model_copy(update={"text": "", "missing": []}) for one in ledger.unsupported],
+            "degraded": [one.model_copy(update={"detail": ""}) for one in ledger.degraded],
         }
+    )
+
+
+def _evidence_without_texts(evidence: LedgerEvidence) -> LedgerEvidence:
+    metadata = evidence.metadata
+    return evidence.model_copy(
+        update={"text": None, "metadata": None if metadata is None else metadata.model_copy(update=_NO_NAMES)}
     )
 
 

@@ -1,13 +1,15 @@
 """A reply of server-sent events that begins only when there is something to say, and stops when the client is gone."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from steelyard_contracts.enums import Stage
-from steelyard_runtime import problems
+from steelyard_contracts.errors import ErrorCode, SteelyardError
+from steelyard_runtime import logs, problems
 
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -25,14 +27,14 @@ DONE = b"data: [DONE]\n\n"
 
 
 class SseReply(Response):
-    """Streams `events`, each item one write.
+    """Streams `events`, of which there is at least one, each item one write.
 
     The status is sent with the first item, so that a failure before it is answered with its own status by the app's
     handlers. A failure after it becomes an error event, and the stream ends without `[DONE]`. A client that leaves
     cancels the work (see the runtime's middleware), which closes the connection to the model server.
     """
 
-    def __init__(self, events: AsyncIterator[bytes], codes: problems.ErrorCodes) -> None:
+    def __init__(self, events: AsyncGenerator[bytes, None], codes: problems.ErrorCodes) -> None:
         super().__init__()
         self._events = events
         self._codes = codes
@@ -41,17 +43,25 @@ class SseReply(Response):
         """Send the stream; the first two arguments are part of the ASGI signature."""
         del scope, receive
         begun = False
-        try:
-            async for item in self._events:
+        # Closed here and now: left to the garbage collector, the model would go on for a client that has gone.
+        async with aclosing(self._events) as events:
+            try:
+                async for item in events:
+                    if not begun:
+                        begun = True
+                        await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
+                    await send({"type": "http.response.body", "body": item, "more_body": True})
+            except Exception as error:
                 if not begun:
-                    begun = True
-                    await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
-                await send({"type": "http.response.body", "body": item, "more_body": True})
-        except Exception as error:
-            if not begun:
-                raise
-            translated = problems.translate(error, self._codes)
-            problems.log(translated, Stage.GATEWAY)
-            body = event(problems.openai_error(translated, Stage.GATEWAY))
-            await send({"type": "http.response.body", "body": body, "more_body": True})
+                    raise
+                await send({"type": "http.response.body", "body": self._last(error), "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _last(self, error: Exception) -> bytes:
+        """The error event that ends a stream which has begun."""
+        translated = problems.translate(error, self._codes)
+        if translated.code is ErrorCode.INTERNAL and not isinstance(error, SteelyardError):
+            # As for replies without a stream: the type and the place find the fault, a message could quote a text.
+            logs.get().error("unexpected_error", kind=type(error).__name__, at=logs.place(error))
+        problems.log(translated, Stage.GATEWAY)
+        return event(problems.openai_error(translated, Stage.GATEWAY))

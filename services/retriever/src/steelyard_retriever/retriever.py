@@ -43,9 +43,11 @@ class Retriever:
     async def retrieve(self, request: RetrievalRequest, policy_hash: str) -> SearchedMultimodalDoc:
         """Find candidates; embeddings travel along only when the effective strategy is `adaptive`.
 
-        Raises `scope_required` and `scope_unknown` (never an unfiltered search), EmbeddingsMissingError, and what
-        `search` raises.
+        Raises `scope_required` and `scope_unknown` (never an unfiltered search), `invalid_request` for a text of white
+        space (one that is absent is not needed), EmbeddingsMissingError, and what `search` raises.
         """
+        if request.text.isspace():
+            raise SteelyardError(ErrorCode.INVALID_REQUEST, "text: is blank")
         allowed = self._allowed(request)
         query = np.frombuffer(request.embedding.data, dtype="<f4")
         strategy = request.reranking_strategy

@@ -1,23 +1,30 @@
 """Asking the model server and reading its stream."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from json import JSONDecodeError
+from typing import Any, TypeVar
 
 import aiohttp
-import orjson
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
+from steelyard_runtime import strict_json
 from steelyard_runtime.http import Upstream
 
 from .sse import SseParser
 
 PATH = "/v1/chat/completions"
-_IDLE_TIMEOUT_S = 60.0
+IDLE_TIMEOUT_S = 60.0
 """Longest silence between two reads; a prompt of 4,000 tokens takes the small model about 47 s to its first token."""
+LINGER_S = 0.1
+"""How long the end of a complete reply is waited for; a connection that stays open longer is closed instead."""
+MAX_STREAM_BYTES = 256 * 2**20
+
+_DONE = "[DONE]"
+Kind = TypeVar("Kind", dict[str, Any], list[Any], str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +39,20 @@ class Delta:
 class LlmClient:
     """Chat completions of one OpenAI-compatible server, always read as a stream."""
 
-    def __init__(self, upstream: Upstream, model_id: str) -> None:
+    def __init__(
+        self,
+        upstream: Upstream,
+        model_id: str,
+        *,
+        idle_timeout_s: float = IDLE_TIMEOUT_S,
+        linger_s: float = LINGER_S,
+        max_stream_bytes: int = MAX_STREAM_BYTES,
+    ) -> None:
         self._upstream = upstream
         self._model_id = model_id
+        self._idle_timeout_s = idle_timeout_s
+        self._linger_s = linger_s
+        self._max_stream_bytes = max_stream_bytes
 
     @asynccontextmanager
     async def chat(
@@ -43,7 +61,8 @@ class LlmClient:
         """Open a completion and give an iterator over the deltas of each read.
 
         Entering raises UpstreamError with the server's own status class; iterating raises `upstream_bad_reply` when the
-        stream is broken, carries an error, or ends without its `[DONE]`. Leaving early closes the connection, which
+        stream is broken, too large, carries an error, or ends without its `[DONE]`, and `upstream_timeout` when it
+        falls silent. What came before a fault is given before it is raised. Leaving early closes the connection, which
         makes the server stop.
         """
         payload = {
@@ -53,61 +72,95 @@ class LlmClient:
             "stream_options": {"include_usage": True},
             **sampling,
         }
-        async with self._upstream.stream(PATH, payload) as response:
-            yield self._deltas(response)
+        async with (
+            self._upstream.stream(PATH, payload) as response,
+            aclosing(self._deltas(response)) as deltas,
+        ):
+            yield deltas
 
-    async def _deltas(self, response: aiohttp.ClientResponse) -> AsyncIterator[list[Delta]]:
+    async def _deltas(self, response: aiohttp.ClientResponse) -> AsyncGenerator[list[Delta], None]:
         parser = SseParser()
+        size = 0
         done = False
         while not done:
             received = await self._read(response)
+            size += len(received)
+            if size > self._max_stream_bytes:
+                raise _broken(f"it is larger than {self._max_stream_bytes} bytes")
+            deltas: list[Delta] = []
+            fault: UpstreamError | None = None
             try:
-                events = list(parser.feed(received))
+                for event in parser.feed(received):
+                    done = event.strip() == _DONE
+                    if done:
+                        break
+                    deltas.append(_delta(event))
             except ValueError as error:
-                raise _broken(str(error)) from error
-            done = "[DONE]" in events
-            deltas = [_delta(event) for event in events if event != "[DONE]"]
+                fault = _broken(str(error))
+            except UpstreamError as error:
+                fault = error
             if deltas:
                 yield deltas
-        # Read to the end, so that the connection goes back to the pool.
-        await response.content.read()
+            if fault is not None:
+                raise fault
+        await self._finish(response)
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         try:
-            async with asyncio.timeout(_IDLE_TIMEOUT_S):
+            async with asyncio.timeout(self._idle_timeout_s):
                 received = await response.content.readany()
         except TimeoutError:
             raise UpstreamError(
-                ErrorCode.UPSTREAM_TIMEOUT, f"the model was silent for {_IDLE_TIMEOUT_S:g} s", stage=Stage.LLM
+                ErrorCode.UPSTREAM_TIMEOUT, f"the model was silent for {self._idle_timeout_s:g} s", stage=Stage.LLM
             ) from None
         except aiohttp.ClientError as error:
             raise _broken(f"the connection broke off ({type(error).__name__})") from error
         if not received:
-            raise _broken("it ended without [DONE]")
+            raise _broken(f"it ended without {_DONE}")
         return received
+
+    async def _finish(self, response: aiohttp.ClientResponse) -> None:
+        """Read to the end of the reply, so that the connection can serve again."""
+        try:
+            async with asyncio.timeout(self._linger_s):
+                while await response.content.readany():
+                    pass
+        except (TimeoutError, aiohttp.ClientError):
+            return  # The answer is complete; leaving the reply unread closes its connection.
 
 
 def _delta(event: str) -> Delta:
     try:
-        value = orjson.loads(event)
-    except orjson.JSONDecodeError as error:
+        value = strict_json.loads(event.encode("utf-8"))
+    except JSONDecodeError as error:
         raise _broken("an event is not JSON") from error
     if not isinstance(value, dict):
         raise _broken("an event is not an object")
-    if "error" in value:
+    if value.get("error") is not None:
         raise _broken("the server reported an error in its stream")
-    choices = value.get("choices") or [{}]
-    choice = choices[0] if isinstance(choices[0], dict) else {}
-    text = (choice.get("delta") or {}).get("content") or ""
-    usage = value.get("usage")
-    if not isinstance(text, str):
-        raise _broken("a delta's content is not a text")
-    return Delta(text, choice.get("finish_reason"), _usage(usage) if isinstance(usage, dict) else None)
+    choices = _part(value, "choices", list) or [{}]
+    if not isinstance(choices[0], dict):
+        raise _broken("a choice is not an object")
+    return Delta(
+        text=_part(_part(choices[0], "delta", dict), "content", str),
+        finish_reason=_part(choices[0], "finish_reason", str) or None,
+        usage=_usage(_part(value, "usage", dict)) or None,
+    )
+
+
+def _part(holder: Mapping[str, Any], key: str, kind: type[Kind]) -> Kind:
+    """The value under `key`; an absent one and null are an empty one. Raises for a value of another type."""
+    value = holder.get(key)
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise _broken(f"its {key!r} is not a {kind.__name__}")
+    return value
 
 
 def _usage(usage: Mapping[str, Any]) -> dict[str, int]:
     names = ("prompt_tokens", "completion_tokens", "total_tokens")
-    return {name: usage[name] for name in names if isinstance(usage.get(name), int)}
+    return {name: usage[name] for name in names if type(usage.get(name)) is int and usage[name] >= 0}
 
 
 def _broken(what: str) -> UpstreamError:

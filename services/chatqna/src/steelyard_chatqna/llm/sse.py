@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+_BOM = b"\xef\xbb\xbf"
 
 
 class SseParser:
@@ -11,49 +12,54 @@ class SseParser:
 
     Lines end with LF, CR or CRLF; comment lines and fields other than `data` are ignored; several `data` lines of one
     event are joined by LF; UTF-8 that is split between reads is kept whole, because only complete lines are decoded.
+    How the bytes are split changes neither the events nor whether they are refused.
     """
 
     def __init__(self, max_event_bytes: int = 2**20) -> None:
-        self._pending = bytearray()
+        self._max_event_bytes = max_event_bytes
+        self._line = bytearray()
         self._data: list[str] = []
         self._size = 0
-        self._started = False
-        self._max_event_bytes = max_event_bytes
+        self._at_start = True
+        self._after_cr = False
 
     def feed(self, received: bytes) -> Iterator[str]:
         """Yield the data of each event that `received` completes.
 
-        Raises ValueError for an event that is too large and UnicodeDecodeError for bytes that are not UTF-8.
+        Raises ValueError for an event that is too large and UnicodeDecodeError for data that is not UTF-8.
         """
-        self._pending += received
-        start = 0
-        while (end := self._line_end(start)) is not None:
-            line, start = bytes(self._pending[start : end[0]]), end[1]
-            data = self._line(line)
+        if received and self._after_cr:
+            # The CR has ended its line already; waiting for an LF would hold back an event that is complete.
+            self._after_cr = False
+            received = received.removeprefix(b"\n")
+        if received:
+            self._after_cr = received.endswith(b"\r")
+        *ends, rest = _LINE_END.split(received)
+        for end in ends:
+            self._extend(end)
+            line = bytes(self._line)
+            self._line.clear()
+            data = self._take(line)
             if data is not None:
                 yield data
-        del self._pending[:start]
-        if len(self._pending) + self._size > self._max_event_bytes:
+        self._extend(rest)
+
+    def _extend(self, part: bytes) -> None:
+        self._line += part
+        if len(self._line) + self._size > self._max_event_bytes:
             raise ValueError(f"an event is larger than {self._max_event_bytes} bytes")
 
-    def _line_end(self, start: int) -> tuple[int, int] | None:
-        """Where the next line ends and where the one after it starts; None while that is not known."""
-        found = _LINE_END.search(self._pending, start)
-        if found is None or (found.group() == b"\r" and found.end() == len(self._pending)):
-            return None  # after a CR at the very end, an LF may follow in the next read
-        return found.span()
-
-    def _line(self, line: bytes) -> str | None:
-        if not self._started:
-            self._started = True
-            line = line.removeprefix(b"\xef\xbb\xbf")
+    def _take(self, line: bytes) -> str | None:
+        """Take a complete line; return the event's data when it was the blank one that ends an event."""
+        if self._at_start:
+            self._at_start = False
+            line = line.removeprefix(_BOM)
         if not line:
             return self._dispatch()
-        if line.startswith(b"data"):
-            name, _, value = line.partition(b":")
-            if name == b"data":
-                self._data.append(value.removeprefix(b" ").decode("utf-8"))
-                self._size += len(value)
+        name, _, value = line.partition(b":")
+        if name == b"data":
+            self._data.append(value.removeprefix(b" ").decode("utf-8"))
+            self._size += len(value) + 1
         return None
 
     def _dispatch(self) -> str | None:

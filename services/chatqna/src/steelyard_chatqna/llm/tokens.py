@@ -1,13 +1,14 @@
 """Counting the tokens of a prompt as the model server does, chat template included."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_runtime.http import Upstream
 
 Messages = Sequence[Mapping[str, str]]
+Kind = TypeVar("Kind", str, int, list[Any])
 
 
 class TokenCounter(Protocol):
@@ -49,7 +50,10 @@ class VllmCounter:
     async def count(self, messages: Messages) -> int:
         """See TokenCounter."""
         payload = {"model": self._model_id, "messages": list(messages), "add_generation_prompt": True}
-        return int(_field(await self._upstream.post_json("/tokenize", payload), "count", int))
+        count = _field(await self._upstream.post_json("/tokenize", payload), "count", int)
+        if count < 0:
+            raise _unusable("is negative")
+        return count
 
 
 def counter(kind: Literal["llamacpp", "vllm"], upstream: Upstream, model_id: str) -> TokenCounter:
@@ -57,9 +61,12 @@ def counter(kind: Literal["llamacpp", "vllm"], upstream: Upstream, model_id: str
     return LlamaCppCounter(upstream) if kind == "llamacpp" else VllmCounter(upstream, model_id)
 
 
-def _field(value: Any, key: str, kind: type) -> Any:
-    if not isinstance(value, dict) or not isinstance(value.get(key), kind):
-        raise UpstreamError(
-            ErrorCode.UPSTREAM_BAD_REPLY, f"the model server's token count has no {key!r}", stage=Stage.LLM
-        )
-    return value[key]
+def _field(value: Any, key: str, kind: type[Kind]) -> Kind:
+    field = value.get(key) if isinstance(value, dict) else None
+    if type(field) is not kind:
+        raise _unusable(f"has no {key!r}")
+    return field
+
+
+def _unusable(why: str) -> UpstreamError:
+    return UpstreamError(ErrorCode.UPSTREAM_BAD_REPLY, f"the model server's token count {why}", stage=Stage.LLM)

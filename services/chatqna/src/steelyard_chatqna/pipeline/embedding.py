@@ -6,6 +6,7 @@ from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_contracts.vectors import Vector
 
 from ..ask import Ask
+from .integrity import has_direction
 
 PATH = "/v1/embeddings"
 
@@ -16,15 +17,18 @@ def align_inputs(ask: Ask) -> EmbeddingRequest:
 
 
 def align_outputs(reply: EmbeddingResponse) -> Vector:
-    """The question's vector; raises `upstream_bad_reply` unless the reply has exactly that one."""
+    """The question's vector; raises `upstream_bad_reply` unless the reply has exactly that one, and it has a length."""
     if len(reply.data) != 1 or reply.data[0].index != 0:
-        raise UpstreamError(
-            ErrorCode.UPSTREAM_BAD_REPLY,
-            f"embedding answered one text with {len(reply.data)} vectors",
-            stage=Stage.EMBEDDING,
-        )
+        raise _bad(f"answered one text with {len(reply.data)} vectors")
     embedding = reply.data[0].embedding
     try:
-        return Vector.from_base64(embedding) if isinstance(embedding, str) else Vector.from_floats(embedding)
+        vector = Vector.from_base64(embedding) if isinstance(embedding, str) else Vector.from_floats(embedding)
     except ValueError as error:
-        raise UpstreamError(ErrorCode.UPSTREAM_BAD_REPLY, f"embedding: {error}", stage=Stage.EMBEDDING) from error
+        raise _bad(str(error)) from error
+    if not has_direction(vector):
+        raise _bad("the vector is not finite or is zero")
+    return vector
+
+
+def _bad(what: str) -> UpstreamError:
+    return UpstreamError(ErrorCode.UPSTREAM_BAD_REPLY, f"embedding: {what}", stage=Stage.EMBEDDING)

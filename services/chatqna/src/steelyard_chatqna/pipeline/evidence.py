@@ -28,9 +28,15 @@ _RERANKER_FAULTS = frozenset(
         ErrorCode.OVERLOADED,
         ErrorCode.NOT_READY,
         ErrorCode.MODEL_UNAVAILABLE,
+        ErrorCode.RERANK_FAILED,
+        ErrorCode.DEADLINE_EXCEEDED,
+        ErrorCode.BODY_TOO_LARGE,
+        ErrorCode.INTERNAL,
     }
 )
-"""Faults of the reranker as a dependency. A fault of the data or of the request is not among them."""
+"""Faults of the reranker as a dependency. A fault of the data or of the request is not among them; a deadline that the
+reranker has missed was its share of the time, and a body that is too large was not the client's.
+"""
 
 _RERANK_SHARE = 0.5
 """The part of the remaining time that reranking may take, so that a slow one still leaves time for an answer."""
@@ -60,10 +66,13 @@ class Evidence:
 
     @property
     def outcome(self) -> Outcome:
-        """`empty` when nothing was selected, else `degraded` when a stage failed openly, else `ok`."""
-        if not self.selected:
-            return Outcome.DEGRADED if self.degraded else Outcome.EMPTY
-        return Outcome.DEGRADED if self.degraded else Outcome.OK
+        """`degraded` when a stage failed openly, even if nothing was selected then; else `ok`, or `empty` for nothing.
+
+        Only what all stages looked for and did not find is honestly empty.
+        """
+        if self.degraded:
+            return Outcome.DEGRADED
+        return Outcome.OK if self.selected else Outcome.EMPTY
 
     @property
     def best_score(self) -> float | None:
@@ -78,7 +87,7 @@ class Evidence:
         rank = 0
         entries = []
         for entry in sorted(self.entries, key=lambda one: one.rank or len(self.entries) + 1):
-            if entry.chunk_id in chunk_ids:
+            if entry.rank is not None and entry.chunk_id in chunk_ids:
                 entries.append(entry.model_copy(update={"fate": Fate.DROPPED, "reason": reason, "rank": None}))
             elif entry.rank is not None:
                 rank += 1
@@ -100,8 +109,7 @@ async def gather(ask: Ask, parts: Parts) -> Evidence:
         embedded = await parts.embedding.post(embedding.PATH, embedding.align_inputs(ask), EmbeddingResponse)
     query = embedding.align_outputs(embedded)
     with request.timed(Stage.RETRIEVER):
-        reply = await parts.retriever.post(retriever.PATH, retriever.align_inputs(ask, query), SearchedMultimodalDoc)
-    found = retriever.align_outputs(ask, reply)
+        found = await _retrieve(ask, query, parts)
     with request.timed(Stage.RERANKER):
         selection = await _select(ask, query, found, parts)
     chunks = tuple(
@@ -128,6 +136,19 @@ async def gather(ask: Ask, parts: Parts) -> Evidence:
     )
 
 
+async def _retrieve(ask: Ask, query: Vector, parts: Parts) -> SearchedMultimodalDoc:
+    try:
+        reply = await parts.retriever.post(retriever.PATH, retriever.align_inputs(ask, query), SearchedMultimodalDoc)
+    except UpstreamError as error:
+        if error.code is not ErrorCode.DIMENSION_MISMATCH:
+            raise
+        # The vector is ours and not the client's, so the client is not to blame for its length.
+        raise UpstreamError(
+            ErrorCode.UPSTREAM_BAD_REPLY, f"embedding does not fit the store: {error.detail}", stage=Stage.EMBEDDING
+        ) from error
+    return retriever.align_outputs(ask, reply)
+
+
 async def _select(ask: Ask, query: Vector, found: SearchedMultimodalDoc, parts: Parts) -> RerankingResponse:
     request = reranker.align_inputs(ask, query, found)
     if not found.retrieved_docs:
@@ -142,7 +163,7 @@ async def _select(ask: Ask, query: Vector, found: SearchedMultimodalDoc, parts: 
         )
     try:
         reply = await parts.reranker.post(reranker.PATH, request, RerankingResponse, share=_RERANK_SHARE)
-        return reranker.align_outputs(found, reply)
+        selection = reranker.align_outputs(ask, found, reply)
     except UpstreamError as error:
         if error.code not in _RERANKER_FAULTS or parts.rerank_failure_policy == "fail":
             raise
@@ -155,3 +176,7 @@ async def _select(ask: Ask, query: Vector, found: SearchedMultimodalDoc, parts: 
             degraded=Degradation(stage=Stage.RERANKER, reason=str(error.code), detail=error.detail),
             policy_hash="",
         )
+    if selection.degraded is not None and parts.rerank_failure_policy == "fail":
+        # The gateway decides for all hosts, so that a reranker with another policy does not decide against it.
+        raise UpstreamError(ErrorCode.RERANK_FAILED, selection.degraded.detail, stage=Stage.RERANKER)
+    return selection

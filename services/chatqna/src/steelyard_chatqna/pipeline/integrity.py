@@ -10,6 +10,8 @@ import numpy as np
 from steelyard_contracts.documents import CandidateMetadata
 from steelyard_contracts.vectors import Vector
 
+_SMALLEST_SQUARE = float(np.finfo(np.float32).tiny)
+
 
 class EmbeddingMisalignedError(RuntimeError):
     """A vector is missing, miscounted, of a wrong dimension, not finite, or zero."""
@@ -36,9 +38,16 @@ def without_embeddings(metadata: list[CandidateMetadata]) -> list[CandidateMetad
     return [entry.model_copy(update={"chunk_embedding": None}) for entry in metadata]
 
 
+def has_direction(vector: Vector) -> bool:
+    """Whether the vector's length is finite and not zero in float32, as selection judges it too."""
+    numbers = np.frombuffer(vector.data, dtype="<f4")
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = float(numbers @ numbers)
+    return bool(np.isfinite(square)) and square >= _SMALLEST_SQUARE
+
+
 def _check(owner: str, vector: Vector, dimension: int) -> None:
     if vector.dim != dimension or dimension == 0:
         raise EmbeddingMisalignedError(f"the embedding of {owner} has {vector.dim} dimensions, the query's {dimension}")
-    norm = float(np.linalg.norm(np.frombuffer(vector.data, dtype="<f4")))
-    if not np.isfinite(norm) or norm == 0.0:
+    if not has_direction(vector):
         raise EmbeddingMisalignedError(f"the embedding of {owner} is not finite or is zero")

@@ -1,7 +1,7 @@
 """Stage 3: scores and selection."""
 
 from steelyard_contracts.documents import SearchedMultimodalDoc
-from steelyard_contracts.enums import Stage, Strategy
+from steelyard_contracts.enums import Outcome, Stage, Strategy
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_contracts.ledger import totals
 from steelyard_contracts.reranking import RerankingRequest, RerankingResponse
@@ -32,8 +32,12 @@ def align_inputs(ask: Ask, query: Vector, found: SearchedMultimodalDoc) -> Reran
     )
 
 
-def align_outputs(found: SearchedMultimodalDoc, reply: RerankingResponse) -> RerankingResponse:
-    """The selection; raises `upstream_bad_reply` unless it accounts for each candidate once and keeps texts as sent."""
+def align_outputs(ask: Ask, found: SearchedMultimodalDoc, reply: RerankingResponse) -> RerankingResponse:
+    """The selection as it is.
+
+    Raises `upstream_bad_reply` unless it was made by the strategy that was asked for, accounts for each candidate once,
+    keeps those that its ledger says it kept, in that order and with their texts as sent, and says why it is degraded.
+    """
     texts = {entry.chunk_id: doc.text for entry, doc in zip(found.metadata, found.retrieved_docs, strict=True)}
     try:
         counted = totals(reply.ledger)
@@ -41,11 +45,18 @@ def align_outputs(found: SearchedMultimodalDoc, reply: RerankingResponse) -> Rer
         raise _bad(str(error)) from error
     if {entry.chunk_id for entry in reply.ledger} != texts.keys():
         raise _bad(f"its ledger has {counted.retrieved} entries for {len(texts)} candidates")
-    if counted.sent != len(reply.reranked_docs):
-        raise _bad(f"its ledger sent {counted.sent}, but it kept {len(reply.reranked_docs)}")
+    sent = {entry.rank: entry.chunk_id for entry in reply.ledger if entry.rank is not None}
+    kept = {doc.rank: doc.id for doc in reply.reranked_docs}
+    in_order = [doc.rank for doc in reply.reranked_docs] == list(range(1, counted.sent + 1))
+    if sent != kept or not in_order:
+        raise _bad(f"its ledger sent {counted.sent}, which are not the {len(reply.reranked_docs)} that it kept")
     for doc in reply.reranked_docs:
-        if texts.get(doc.id) != doc.text:
+        if texts[doc.id] != doc.text:
             raise _bad(f"the text of chunk {doc.id!r} is not the one that was retrieved")
+    if reply.strategy is not ask.strategy:
+        raise _bad(f"it selected by {reply.strategy}, not by {ask.strategy}")
+    if (reply.outcome is Outcome.DEGRADED) != (reply.degraded is not None):
+        raise _bad(f"its outcome is {reply.outcome}, which its reason contradicts")
     return reply
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from steelyard_contracts.documents import SearchedMultimodalDoc
-from steelyard_contracts.enums import Stage
+from steelyard_contracts.enums import Outcome, Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_contracts.retrieval import RetrievalRequest
 from steelyard_contracts.vectors import Vector
@@ -34,10 +34,23 @@ def align_inputs(ask: Ask, query: Vector) -> RetrievalRequest:
 
 
 def align_outputs(ask: Ask, found: SearchedMultimodalDoc) -> SearchedMultimodalDoc:
-    """The candidates as they are; raises `scope_unknown` if one lies outside the scopes that were asked for."""
+    """The candidates as they are.
+
+    Raises `scope_unknown` if one lies outside the scopes that were asked for, and `upstream_bad_reply` if a text is not
+    as long as its span, so that no quotation of it could be found again, or if a degraded reply does not say why.
+    """
     strays = [entry.chunk_id for entry in found.metadata if entry.scope not in ask.scopes]
     if strays:
         raise UpstreamError(
             ErrorCode.SCOPE_UNKNOWN, f"{len(strays)} candidates lie outside the scope", stage=Stage.RETRIEVER
         )
+    for doc, entry in zip(found.retrieved_docs, found.metadata, strict=True):
+        if len(doc.text) != entry.char_end - entry.char_start:
+            raise _bad(f"the text of chunk {entry.chunk_id!r} is not as long as its span")
+    if (found.outcome is Outcome.DEGRADED) != (found.degraded is not None):
+        raise _bad(f"its outcome is {found.outcome}, which its reason contradicts")
     return found
+
+
+def _bad(what: str) -> UpstreamError:
+    return UpstreamError(ErrorCode.UPSTREAM_BAD_REPLY, f"retriever: {what}", stage=Stage.RETRIEVER)
