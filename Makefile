@@ -6,7 +6,7 @@ DISTS  := contracts runtime models store embedding retriever reranker chatqna da
 EDITABLE := $(foreach d,$(DISTS),-e services/$(d))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models demo test lint types imports unit bench lock generate clean
+.PHONY: help setup models demo test lint types imports unit deploy-test bench lock generate clean
 
 help: ## Print this help
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -44,6 +44,12 @@ unit: setup ## Run the unit tests only
 
 generate: setup ## Write what is generated from settings and contracts
 	$(BIN)/python -m tools.generate
+	$(BIN)/python -m compose.generate
+
+deploy-test: setup ## Run the deployment tests with ansible-playbook, from an environment of its own
+	test -x .venv-ansible/bin/ansible-playbook || { $(PYTHON) -m venv .venv-ansible && \
+	  .venv-ansible/bin/pip install --quiet --disable-pip-version-check 'ansible-core==2.19.*'; }
+	PATH="$(CURDIR)/.venv-ansible/bin:$$PATH" $(BIN)/pytest tests/deploy
 
 bench: models ## Run the benchmarks; they print figures and assert nothing
 	$(BIN)/python -m tests.bench

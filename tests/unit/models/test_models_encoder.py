@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -5,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steelyard_models
 from steelyard_models.encoder import FREE_PADDING, TOKENS_PER_BATCH, OnnxTextEncoder, plan_batches
 from steelyard_models.errors import EncoderError, TextTooLongError
 from tests.unit.models.tiny_encoder import WORDS, onnx_lookup, table, write_encoder, write_tokenizer
@@ -92,3 +96,18 @@ def test_batches_hold_each_text_once_within_the_budget(lengths: list[int]) -> No
         padded = len(batch) * max(lengths[row] for row in batch)
         assert padded <= TOKENS_PER_BATCH
         assert padded - sum(lengths[row] for row in batch) <= max(FREE_PADDING, padded / 4)
+
+
+def test_onnxruntime_is_imported_only_with_its_telemetry_off() -> None:
+    script = (
+        "import os, sys; import steelyard_models.encoder;"
+        " sys.exit(0 if 'onnxruntime' in sys.modules and os.environ['ORT_DISABLE_TELEMETRY'] == '1' else 3)"
+    )
+    clean = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    assert subprocess.run([sys.executable, "-c", script], env=clean, check=False).returncode == 0
+    imports = [
+        path.name
+        for path in Path(steelyard_models.__file__).parent.rglob("*.py")
+        if "import onnxruntime" in path.read_text(encoding="utf-8")
+    ]
+    assert imports == ["silent_onnxruntime.py"]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime as ort
 
 from .errors import EncoderError, TextTooLongError
+from .silent_onnxruntime import ort
 from .tokenizer import TextTokenizer
 
 Vectors = npt.NDArray[np.float32]
