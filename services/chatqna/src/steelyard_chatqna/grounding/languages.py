@@ -26,8 +26,11 @@ _SCRIPT_SHARE = 0.2
 """A script decides the language from this share of the letters on: model numbers in Latin letters stand in any text."""
 
 
-def detect(text: str) -> Language:
-    """Return the language of `text`; `UNKNOWN` when neither its script nor a function word shows it."""
+def detect(text: str, margin: int = 1) -> Language:
+    """Return the language of `text`; `UNKNOWN` when neither its script nor its function words show it.
+
+    A language in Latin letters has to have `margin` function words more than the other.
+    """
     if not text.isascii():
         letters = max(1, sum(map(len, _LATIN_WORD.findall(text))))
         kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
@@ -38,6 +41,6 @@ def detect(text: str) -> Language:
     seen = _LATIN_WORD.findall(text.casefold())
     english = sum(map(_ENGLISH_WORDS.__contains__, seen))
     german = sum(map(_GERMAN_WORDS.__contains__, seen))
-    if english == german:
+    if abs(english - german) < margin:
         return UNKNOWN
     return ENGLISH if english > german else GERMAN

@@ -76,7 +76,13 @@ class Matcher:
                 # What denies the claim outweighs a sentence that speaks of less of it.
                 contradicted = covered
             first = first or match
-        return first or Match({}, [found.fact for found in group])
+        if first is not None:
+            return first
+        facts = [found.fact for found in group]
+        comparable = any(self._index.reads(place, self._language) for place in range(len(self._index.sentences)))
+        decisive = [fact for fact in facts if fact.kind in DECISIVE]
+        # Words of another language can not be missed there.
+        return Match({}, facts if comparable or not decisive else decisive)
 
     def _try(self, main: int, group: list[Located], sentence: list[Located], claims: Claims) -> Match:
         support, missing, covered = self._coverage.cover(main, group)
