@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .evidence import SentChunk
 from .facts import Fact, Facts, Kind
-from .languages import UNKNOWN, detect
+from .languages import UNKNOWN, detect, survey
 from .lexicon.concepts import OPPOSITE_OF
 from .lexicon.german import GERMAN
 from .lexicon.language import Language
@@ -84,14 +84,14 @@ class EvidenceIndex:
 
     def _add_chunk(self, number: int, original: str) -> None:
         text = plain(original)
-        language = detect(text)
+        language, mixed = survey(text)
         self.languages.append(language)
         heading: int | None = None
         head: int | None = None
         before: Sentence | None = None
         for sentence in split_sentences(original):
             position = len(self.sentences)
-            own = detect(text[sentence.start : sentence.end], _SURE_MARGIN)
+            own = detect(text[sentence.start : sentence.end], _SURE_MARGIN) if mixed else UNKNOWN
             spoken = language if own is UNKNOWN else own
             facts = read_facts(text, sentence.start, sentence.end, spoken)
             if not sentence.row:
