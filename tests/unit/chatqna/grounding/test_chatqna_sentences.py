@@ -69,6 +69,8 @@ def test_spans_are_ordered_disjoint_and_cover_all_that_is_not_space(text: str) -
         ("Use a solvent, e.g. Ethanol. Then dry.", ["Use a solvent, e.g. Ethanol.", "Then dry."]),
         ("See No. 5 on p. 12. No. It is closed.", ["See No. 5 on p. 12.", "No.", "It is closed."]),
         ("Dr. J. K. Meyer left the U.S. The plant stayed.", ["Dr. J. K. Meyer left the U.S.", "The plant stayed."]),
+        ("It delivers 35 l/min. Then stop.", ["It delivers 35 l/min.", "Then stop."]),
+        ("Stop at 40 °C. Use max. 5 bar.", ["Stop at 40 °C.", "Use max. 5 bar."]),
         ("Oil, filters etc. Then close it.", ["Oil, filters etc.", "Then close it."]),
         ("Fit the AX-104-B. Use v2.3.1 only.", ["Fit the AX-104-B.", "Use v2.3.1 only."]),
         ('He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]),

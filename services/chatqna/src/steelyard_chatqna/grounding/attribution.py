@@ -1,13 +1,14 @@
 """Citation mode `attributed`: align each sentence of an answer with the sent chunks.
 
 A sentence is cut into claims at its clauses. A claim is supported by the sentences of the sent chunks (one, or up to
-three where one is not enough) that hold its numbers, dates, identifiers, names and decisive words, cover at least half
-of its content by weight, and affirm what it affirms. The rules are deterministic and use word lists only; a paraphrase
-that shares no word with its source is reported as unsupported, which is the side on which to err.
+three where one is not enough) that hold its numbers, dates, identifiers, names and colours, cover at least half of its
+content by weight and rarity, and affirm what it affirms. The rules are deterministic and use word lists only: what a
+rule can not see is a relation (`the manager is X`, where the evidence knows X as the founder), and a paraphrase that
+shares no word with its source is reported as unsupported, which is the side on which to err.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from steelyard_contracts.answers import Citation, UnsupportedSpan
 
@@ -35,30 +36,43 @@ class Attribution:
     named as the answer writes them. An answer without key facts (a courtesy, a refusal) has neither.
     """
 
-    citations: list[Citation] = field(default_factory=list)
-    unsupported: list[UnsupportedSpan] = field(default_factory=list)
-    supported_facts: list[str] = field(default_factory=list)
-    unsupported_facts: list[str] = field(default_factory=list)
+    citations: list[Citation]
+    unsupported: list[UnsupportedSpan]
+    supported_facts: list[str]
+    unsupported_facts: list[str]
 
 
 def attribute(answer: str, sent: Sequence[SentChunk], question: str = "") -> Attribution:
     """Find the support of every sentence of `answer` in the chunks that were `sent`.
 
     `Citation.support` is the share, by weight, of the sentence's key facts that stand in the quote: a number, date or
-    identifier weighs 3, a name or a decisive word 2, a content word 1. A sentence of which only a part is supported
-    has citations for that part (their support is then below 1) and is marked unsupported as well.
+    identifier weighs 3, a name or a colour 2, a content word 1. A sentence of which only a part is supported has
+    citations for that part (their support is then below 1) and is marked unsupported as well.
+
+    `UnsupportedSpan.missing` names the facts that were not found, or the negation (`not`, `nicht`) by which only one
+    of answer and evidence denies the other. A bare yes or no is judged as the question it answers: a yes needs
+    evidence that affirms the question, a no evidence that denies it or has another value where the question has one.
     """
     index = EvidenceIndex(sent)
     language = _language_of(answer, question, index)
     asked = read_question(question, language)
     matcher = Matcher(index, asked, language)
-    result = Attribution()
     text = plain(answer)
+    citations: list[Citation] = []
+    unsupported: list[UnsupportedSpan] = []
+    known: list[str] = []
+    unknown: list[str] = []
     for sentence in split_sentences(answer):
         claims = read_claims(answer, text, sentence, asked, language)
-        if claims is not None:
-            _record(answer, sentence, claims, matcher.match(claims), index, result)
-    return result
+        if claims is None:
+            continue
+        matches = matcher.match(claims)
+        for group, match in zip(claims.groups, matches, strict=True):
+            (known if match.holds else unknown).extend(_names(group, claims, answer))
+        citations += _cite_all(sentence, claims, matches, index)
+        if not all(match.holds for match in matches):
+            unsupported.append(_mark(sentence, matches, answer))
+    return Attribution(citations, unsupported, known, unknown)
 
 
 def _language_of(answer: str, question: str, index: EvidenceIndex) -> Language:
@@ -71,39 +85,26 @@ def _language_of(answer: str, question: str, index: EvidenceIndex) -> Language:
     return next((known for known in index.languages if known is not UNKNOWN), UNKNOWN)
 
 
-def _record(
-    answer: str,
-    sentence: Sentence,
-    claims: Claims,
-    matches: Sequence[Match],
-    index: EvidenceIndex,
-    result: Attribution,
-) -> None:
-    """Add the sentence's citations, and its mark when one of its claims does not hold."""
+def _names(group: Sequence[Fact], claims: Claims, answer: str) -> list[str]:
+    return [claims.verdict] if claims.verdict else [answer[fact.start : fact.end] for fact in group]
+
+
+def _mark(sentence: Sentence, matches: Sequence[Match], answer: str) -> UnsupportedSpan:
     missing: list[str] = []
-    for group, match in zip(claims.groups, matches, strict=True):
-        names = [claims.verdict] if claims.verdict else [answer[fact.start : fact.end] for fact in group]
-        if match.holds:
-            result.supported_facts.extend(names)
-            continue
-        result.unsupported_facts.extend(names)
+    for match in matches:
         missing += [match.cue] if match.cue else [_surface(fact, answer) for fact in match.missing]
-    result.citations.extend(_cite_all(sentence, claims, matches, index))
-    if missing:
-        result.unsupported.append(
-            UnsupportedSpan(
-                answer_start=sentence.start,
-                answer_end=sentence.end,
-                text=answer[sentence.start : sentence.end],
-                missing=list(dict.fromkeys(missing)),
-            )
-        )
+    return UnsupportedSpan(
+        answer_start=sentence.start,
+        answer_end=sentence.end,
+        text=answer[sentence.start : sentence.end],
+        missing=list(dict.fromkeys(missing)),
+    )
 
 
 def _surface(fact: Fact, answer: str) -> str:
     """The fact as the answer writes it; one of the question has only its folded form here."""
     surface = answer[fact.start : fact.end]
-    return surface if fold(surface) == fact.form or fact.quantity is not None or fact.dates else fact.form
+    return surface if fold(plain(surface)) == fold(fact.form) else fact.form
 
 
 def _cite_all(sentence: Sentence, claims: Claims, matches: Sequence[Match], index: EvidenceIndex) -> list[Citation]:
@@ -112,11 +113,11 @@ def _cite_all(sentence: Sentence, claims: Claims, matches: Sequence[Match], inde
     for match in matches:
         for place, facts in match.support.items():
             quoted.setdefault(place, {}).update({(fact.start, fact.kind): fact for fact in facts})
-    total = weight([fact for group in claims.groups for fact in group])
+    total = weight(fact for group in claims.groups for fact in group)
     citations = []
     for place, held in sorted(quoted.items()):
         evidence = index.sentences[place]
-        chunk = index.chunks[evidence.chunk]
-        share = min(1.0, weight(list(held.values())) / total)
-        citations.append(cite(chunk, (evidence.start, evidence.end), (sentence.start, sentence.end), share))
+        quote = (evidence.start, evidence.end)
+        share = min(1.0, weight(held.values()) / total)
+        citations.append(cite(index.chunks[evidence.chunk], quote, (sentence.start, sentence.end), share))
     return citations

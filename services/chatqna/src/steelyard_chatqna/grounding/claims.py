@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from .facts import DECISIVE, HARD, Fact, Kind
 from .lexicon.language import Language
-from .lexicon.meta import ANNOUNCEMENT_END, COURTESY, QUESTION_END, REFUSAL, SOURCE, TALK_WORDS
+from .lexicon.meta import ANNOUNCEMENT_END, COURTESY, OPENING, QUESTION_END, REFUSAL, SOURCE, TALK_WORDS
 from .lexicon.particles import NO, YES, is_polar, particle
 from .numbers import plain
 from .reading import read_facts
@@ -57,27 +57,32 @@ def read_claims(original: str, text: str, sentence: Sentence, question: Question
     or no, the sentence denies something, or nothing else is left of it. Identifiers always are: a question about a
     model that no document knows must not prove that model.
     """
-    surface = original[sentence.start : sentence.end]
-    source = SOURCE.match(text, sentence.start, sentence.end)
-    read = read_facts(text, sentence.start if source is None else source.end(), sentence.end, language)
+    start = sentence.start
+    for preamble in (OPENING, SOURCE):
+        match = preamble.match(text, start, sentence.end)
+        start = start if match is None else match.end()
+    read = read_facts(text, start, sentence.end, language)
     facts = [fact for fact in read.facts if fact.form not in TALK_WORDS]
-    if _claims_nothing(surface, facts):
+    if _claims_nothing(text[start : sentence.end], facts, question):
         return None
-    cues = [original[start:end] for start, end in read.cues]
+    cues = [original[low:high] for low, high in read.cues]
     if not facts:
-        return _verdict(surface, question, cues)
+        return _verdict(original[sentence.start : sentence.end], question, cues)
     own = [fact for fact in facts if not _repeats(fact, question)]
     keys = facts if read.cues or question.polar or not own else own
     return Claims(_groups(keys), facts, cues, read.denied)
 
 
-def _claims_nothing(surface: str, facts: Sequence[Fact]) -> bool:
-    if surface.rstrip("*_` ")[-1:] in QUESTION_END or REFUSAL.search(surface):
+def _claims_nothing(said: str, facts: Sequence[Fact], question: Question) -> bool:
+    """Whether the sentence asks, announces, thanks, or says that it does not know, without a value of its own."""
+    if any(fact.kind in HARD and not _repeats(fact, question) for fact in facts if fact.kind is not Kind.IDENTIFIER):
+        return False
+    last = said.rstrip("*_` ")[-1:]
+    if last in QUESTION_END or REFUSAL.search(said) is not None:
         return True
-    hard = any(fact.kind in HARD for fact in facts)
-    if not hard and (surface.startswith("#") or surface.rstrip("*_` ")[-1:] in ANNOUNCEMENT_END):
-        return True
-    return not hard and COURTESY.match(surface) is not None
+    if any(fact.kind in HARD for fact in facts):
+        return False
+    return said.startswith("#") or last in ANNOUNCEMENT_END or COURTESY.match(said) is not None
 
 
 def _verdict(surface: str, question: Question, cues: list[str]) -> Claims | None:

@@ -1,6 +1,5 @@
 """How much of a claim an evidence sentence holds, and whether it denies it."""
 
-import math
 from collections.abc import Sequence
 
 from .binding import has_sibling, unknown_sibling
@@ -14,14 +13,14 @@ _COVERAGE = 0.5
 _CANDIDATES = 6
 """Evidence sentences that are tried as the main support of a claim, best first."""
 
+_LIKELY = 16
+"""Evidence sentences, those with most of the claim in themselves, whose surroundings are looked at as well."""
+
 _MAX_SENTENCES = 3
 """Evidence sentences that may support one claim together."""
 
 _ENOUGH_GAIN = 2.0
 """Weight that a further sentence has to add: one name or two words, never a single common word."""
-
-_ABSENT = 2
-"""In how many sentences a fact counts as standing that stands in none: it may be a paraphrase of what does."""
 
 _DENIED = 0.5
 """Share of what a negation denies, by weight, that the other side has to affirm for a contradiction.
@@ -47,10 +46,6 @@ class Coverage:
         self._index = index
         self._question = question
         self._asked_keys = {key for found in question for key in (found.fact.key, found.fact.form)}
-
-    def value(self, found: Located) -> float:
-        """What a fact counts: its weight times its rarity in the evidence, `log(1 + N / df)`."""
-        return WEIGHT[found.fact.kind] * math.log1p(len(self._index.sentences) / (len(found.places) or _ABSENT))
 
     def is_decisive(self, found: Located) -> bool:
         """Whether the claim falls without this fact. A name that the question brought need only be known somewhere."""
@@ -82,18 +77,21 @@ class Coverage:
 
     def candidates(self, group: Sequence[Located], sentence: Sequence[Located]) -> list[int]:
         """Return the evidence sentences that hold most of the claim, best first."""
-        places = {place for found in group for place in found.places}
-        scores = {place: sum(self.share(found, place) * self.value(found) for found in group) for place in places}
+        direct: dict[int, float] = {}
+        for found in group:
+            for place in found.places:
+                direct[place] = direct.get(place, 0.0) + found.value
+        likely = sorted(direct, key=lambda place: -direct[place])[:_LIKELY]
+        scores = {place: sum(self.share(found, place) * found.value for found in group) for place in likely}
         for context, share in ((sentence, _REST), (self._question, _ASKED)):
             for found in context:
-                for place in found.places:
-                    if place in scores:
-                        scores[place] += share * self.value(found)
+                for place in scores.keys() & found.places.keys():
+                    scores[place] += share * found.value
         return sorted(scores, key=lambda place: (-scores[place], place))[:_CANDIDATES]
 
     def enough(self, covered: float, group: Sequence[Located]) -> bool:
         """Whether `covered`, as `cover` counts it, is enough of the claim."""
-        return covered >= _COVERAGE * sum(map(self.value, group))
+        return covered >= _COVERAGE * sum(found.value for found in group)
 
     def cover(self, main: int, group: list[Located]) -> tuple[dict[int, list[Located]], list[Located], float]:
         """Take what `main` and its surroundings hold of `group`, then what at most two more sentences add."""
@@ -102,7 +100,7 @@ class Coverage:
         covered = 0.0
         for found in group:
             share = self.share(found, main)
-            covered += share * self.value(found)
+            covered += share * found.value
             if share == 1.0:
                 support[main].append(found)
             elif share == 0.0:
@@ -115,7 +113,7 @@ class Coverage:
                 break
             support[place] = [found for found in missing if place in found.places]
             missing = [found for found in missing if place not in found.places]
-            covered += sum(map(self.value, support[place]))
+            covered += sum(found.value for found in support[place])
         return support, missing, covered
 
     def _best_addition(self, missing: Sequence[Located], group: Sequence[Located], main: int) -> tuple[int, float]:

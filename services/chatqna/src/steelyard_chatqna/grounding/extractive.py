@@ -1,6 +1,5 @@
 """The backend `extractive`: no model, the best supporting sentences of the sent chunks, verbatim and cited."""
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from steelyard_contracts.answers import Citation
 from .citing import cite
 from .claims import read_question
 from .evidence import SentChunk
-from .facts import DECISIVE, WEIGHT, Kind
+from .facts import Kind
 from .index import EvidenceIndex
 from .languages import UNKNOWN, detect
 from .places import Located
@@ -64,12 +63,10 @@ def extract(question: str, sent: Sequence[SentChunk]) -> Extract | None:
     language = detect(question)
     if language is UNKNOWN:
         language = next((known for known in index.languages if known is not UNKNOWN), UNKNOWN)
-    asked = [Located.of(fact, index.find(fact, language)) for fact in read_question(question, language).facts]
-    rarity = [WEIGHT[found.fact.kind] * _rarity(found, len(index.sentences)) for found in asked]
-    total = sum(rarity)
-    coverage = [
-        _coverage(place, asked, rarity, index) / total if total else 0.0 for place in range(len(index.sentences))
-    ]
+    facts = read_question(question, language).facts
+    asked = [Located.of(fact, index.find(fact, language), len(index.sentences)) for fact in facts]
+    total = sum(found.value for found in asked)
+    coverage = [_coverage(place, asked, index) / total if total else 0.0 for place in range(len(index.sentences))]
     asks_value = _ASKS_VALUE.search(question) is not None
     score = {
         place: share * (_ASKED_KIND if asks_value and _has_value(place, asked, index) else 1.0)
@@ -82,19 +79,13 @@ def extract(question: str, sent: Sequence[SentChunk]) -> Extract | None:
     return _write(_choose(ranked, score, asked), coverage, index)
 
 
-def _rarity(found: Located, sentences: int) -> float:
-    """A word that stands nowhere counts as a rather rare one: it may be a paraphrase; a name or number may not."""
-    absent = 1 if found.fact.kind in DECISIVE else 2
-    return math.log1p(sentences / (len(found.places) or absent))
-
-
-def _coverage(place: int, asked: Sequence[Located], rarity: Sequence[float], index: EvidenceIndex) -> float:
+def _coverage(place: int, asked: Sequence[Located], index: EvidenceIndex) -> float:
     covered = 0.0
-    for found, value in zip(asked, rarity, strict=True):
+    for found in asked:
         if place in found.places:
-            covered += value
+            covered += found.value
         elif any(near in found.places for near in index.sentences[place].near):
-            covered += _NEAR * value
+            covered += _NEAR * found.value
     return covered
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .evidence import SentChunk
 from .facts import Fact, Facts, Kind
-from .languages import UNKNOWN, detect
+from .languages import UNKNOWN, detect, survey
 from .lexicon.concepts import OPPOSITE_OF
 from .lexicon.german import GERMAN
 from .lexicon.language import Language
@@ -30,6 +30,9 @@ _LONGEST_ENDING = 3
 _SHORTEST_PART = 5
 """Letters that a part of a German compound has at least."""
 
+_SURE_MARGIN = 2
+"""Function words by which a sentence has to show a language of its own, in a chunk of another (a manual in two)."""
+
 _COLUMN = re.compile(r"[|\t]")
 _BARE = Quantity(frozenset(), None, 0)
 
@@ -46,13 +49,15 @@ class Hit(NamedTuple):
 
 class Evidence(NamedTuple):
     """One sentence of a sent chunk. `near` are the sentences whose subject it may continue: the one before it, the
-    heading above it, the head of its table; `heading` are the last two alone.
+    heading above it, the head of its table; `heading` are the last two alone. A `row` is one of a table.
     """
 
     chunk: int
     start: int
     end: int
     facts: Facts
+    language: Language
+    row: bool
     near: tuple[int, ...]
     heading: tuple[int, ...]
 
@@ -79,14 +84,16 @@ class EvidenceIndex:
 
     def _add_chunk(self, number: int, original: str) -> None:
         text = plain(original)
-        language = detect(text)
+        language, mixed = survey(text)
         self.languages.append(language)
         heading: int | None = None
         head: int | None = None
         before: Sentence | None = None
         for sentence in split_sentences(original):
             position = len(self.sentences)
-            facts = read_facts(text, sentence.start, sentence.end, language)
+            own = detect(text[sentence.start : sentence.end], _SURE_MARGIN) if mixed else UNKNOWN
+            spoken = language if own is UNKNOWN else own
+            facts = read_facts(text, sentence.start, sentence.end, spoken)
             if not sentence.row:
                 head = None
             above = tuple(place for place in (heading, head) if place is not None)
@@ -94,7 +101,8 @@ class EvidenceIndex:
             near = (*above, position - 1) if follows and position - 1 not in above else above
             if sentence.row and head is not None:
                 facts = self._with_columns(text, sentence, facts, self.sentences[head])
-            self.sentences.append(Evidence(number, sentence.start, sentence.end, facts, near, above))
+            span = (sentence.start, sentence.end)
+            self.sentences.append(Evidence(number, *span, facts, spoken, sentence.row, near, above))
             self._add_facts(position, facts)
             if text.startswith("#", sentence.start):
                 heading = position
@@ -200,7 +208,9 @@ class EvidenceIndex:
 
     def _equals_by_unit_nearby(self, quantity: Quantity, unit: Unit, known: Quantity, sentence: int) -> bool:
         """Whether a number without a unit has one elsewhere in its sentence or heading (`28 paid days`)."""
-        for place in (sentence, *self.sentences[sentence].heading):
+        # The head of a table has a unit for each column; those are given to the numbers of their rows already.
+        above = () if self.sentences[sentence].row else self.sentences[sentence].heading
+        for place in (sentence, *above):
             for _, nearby in self.sentences[place].facts.units:
                 if comparable(unit.dimension, nearby.dimension) and not quantity.base_values(unit).isdisjoint(
                     known.base_values(nearby)
@@ -280,7 +290,7 @@ class EvidenceIndex:
 
     def reads(self, sentence: int, language: Language) -> bool:
         """Whether words of `language` can be compared with those of this evidence sentence."""
-        other = self.languages[self.sentences[sentence].chunk]
+        other = self.sentences[sentence].language
         return other is language or UNKNOWN in (other, language)
 
 

@@ -79,10 +79,12 @@ def _sentence_of(place: int, text: str, sentences: Sequence[Sentence]) -> Senten
     number = max(at for at, sentence in enumerate(sentences) if sentence.start <= place)
     sentence = sentences[number]
     leading = _LEADING.match(text, sentence.start, sentence.end)
-    if leading is None or leading.end() == sentence.end:
+    if leading is None:
         return sentence
     if number and place < leading.end() and sentences[number - 1].block == sentence.block:
         return _sentence_of(sentences[number - 1].end - 1, text, sentences)
+    if leading.end() == sentence.end:
+        return sentence
     return replace(sentence, start=leading.end())
 
 

@@ -1,6 +1,7 @@
 """The language of a text, from its script and its function words."""
 
 import re
+from typing import NamedTuple
 
 from .lexicon.arabic import ARABIC
 from .lexicon.chinese import CHINESE
@@ -25,19 +26,42 @@ _GERMAN_WORDS = GERMAN.function_words | GERMAN.light_words
 _SCRIPT_SHARE = 0.2
 """A script decides the language from this share of the letters on: model numbers in Latin letters stand in any text."""
 
+_SECOND_SHARE = 0.25
+_SECOND_LEAST = 4
+"""What a second language needs, of the function words or letters that show the first, to count as spoken as well."""
 
-def detect(text: str) -> Language:
-    """Return the language of `text`; `UNKNOWN` when neither its script nor a function word shows it."""
+
+class Survey(NamedTuple):
+    """The language of a text, and whether it may have sentences of another (a manual in two languages)."""
+
+    language: Language
+    mixed: bool
+
+
+def survey(text: str, margin: int = 1) -> Survey:
+    """Return the language of `text`; `UNKNOWN` when neither its script nor its function words show it.
+
+    A language in Latin letters has to have `margin` function words more than the other.
+    """
+    kana = han = arabic = 0
     if not text.isascii():
-        letters = max(1, sum(map(len, _LATIN_WORD.findall(text))))
-        kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
-        if kana + han >= _SCRIPT_SHARE * letters:
-            return JAPANESE if kana else CHINESE
-        if len(_ARABIC.findall(text)) >= _SCRIPT_SHARE * letters:
-            return ARABIC
+        kana, han, arabic = len(_KANA.findall(text)), len(_HAN.findall(text)), len(_ARABIC.findall(text))
     seen = _LATIN_WORD.findall(text.casefold())
     english = sum(map(_ENGLISH_WORDS.__contains__, seen))
     german = sum(map(_GERMAN_WORDS.__contains__, seen))
-    if english == german:
-        return UNKNOWN
-    return ENGLISH if english > german else GERMAN
+    first, second = sorted((kana + han, arabic, english, german))[:1:-1]
+    mixed = second >= _SECOND_LEAST and second >= _SECOND_SHARE * first
+    if kana + han + arabic:
+        letters = max(1, sum(map(len, seen)))
+        if kana + han >= _SCRIPT_SHARE * letters:
+            return Survey(JAPANESE if kana else CHINESE, mixed)
+        if arabic >= _SCRIPT_SHARE * letters:
+            return Survey(ARABIC, mixed)
+    if abs(english - german) < margin:
+        return Survey(UNKNOWN, mixed)
+    return Survey(ENGLISH if english > german else GERMAN, mixed)
+
+
+def detect(text: str, margin: int = 1) -> Language:
+    """Return the language of `text` alone, as `survey` finds it."""
+    return survey(text, margin).language

@@ -47,7 +47,7 @@ class Matcher:
         ]
 
     def _locate(self, facts: Iterable[Fact]) -> list[Located]:
-        return [Located.of(fact, self._index.find(fact, self._language)) for fact in facts]
+        return [Located.of(fact, self._index.find(fact, self._language), len(self._index.sentences)) for fact in facts]
 
     def match(self, claims: Claims) -> list[Match]:
         """Return one match for each group of `claims`."""
@@ -66,7 +66,7 @@ class Matcher:
         first: Match | None = None
         contradicted = 0.0
         for main in self._coverage.candidates(group, sentence):
-            covered = sum(self._coverage.share(found, main) * self._coverage.value(found) for found in group)
+            covered = sum(self._coverage.share(found, main) * found.value for found in group)
             if covered < contradicted:
                 continue
             match = self._try(main, group, sentence, claims)
@@ -76,7 +76,13 @@ class Matcher:
                 # What denies the claim outweighs a sentence that speaks of less of it.
                 contradicted = covered
             first = first or match
-        return first or Match({}, [found.fact for found in group])
+        if first is not None:
+            return first
+        facts = [found.fact for found in group]
+        comparable = any(self._index.reads(place, self._language) for place in range(len(self._index.sentences)))
+        decisive = [fact for fact in facts if fact.kind in DECISIVE]
+        # Words of another language can not be missed there.
+        return Match({}, facts if comparable or not decisive else decisive)
 
     def _try(self, main: int, group: list[Located], sentence: list[Located], claims: Claims) -> Match:
         support, missing, covered = self._coverage.cover(main, group)
@@ -173,7 +179,7 @@ class Matcher:
         most = 0.0
         for main in self._coverage.candidates(self._question, ()):
             held = [found.fact for found in self._question if main in found.places]
-            covered = sum(self._coverage.share(found, main) * self._coverage.value(found) for found in self._question)
+            covered = sum(self._coverage.share(found, main) * found.value for found in self._question)
             if covered < most:
                 continue
             most = covered
@@ -191,7 +197,7 @@ class Matcher:
         if not decisive:
             return enough and contradicts
         words = [found for found in self._question if found.fact.kind not in DECISIVE]
-        known = sum(self._coverage.value(found) for found in words if self._coverage.share(found, main) > 0.0)
+        known = sum(found.value for found in words if self._coverage.share(found, main) > 0.0)
         return self._coverage.enough(known, words) and all(self._has_rival(found.fact, main) for found in decisive)
 
     def _has_rival(self, fact: Fact, place: int) -> bool:

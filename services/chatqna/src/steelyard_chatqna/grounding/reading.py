@@ -69,10 +69,6 @@ class _Reader:
         for match in _TOKEN.finditer(text, position, self._end):
             start, end = match.span()
             if start >= position:
-                if match.lastgroup == "run" and not text[start].isdecimal() and not run_of(match.group(), self._code):
-                    # Every second word; what it says is that the sentence has begun.
-                    self._first_word = False
-                    continue
                 position = self._token(match)
             while position < end:
                 rest = _TOKEN.search(text, position, end)
@@ -87,7 +83,14 @@ class _Reader:
         kind = match.lastgroup
         if kind == "run":
             start, end = match.span()
-            return self._number(start, end) if self._text[start].isdecimal() else self._run(match.group(), start, end)
+            if self._text[start].isdecimal():
+                return self._number(start, end)
+            known = run_of(match.group(), self._code)
+            if not known:
+                # Every second word; what it says is that the sentence has begun.
+                self._first_word = False
+                return end
+            return self._run(known, start, end)
         if kind == "clause":
             self._next_clause(match.end())
         elif kind == "han":
@@ -108,9 +111,8 @@ class _Reader:
     def _add(self, kind: Kind, key: str, form: str, start: int, end: int, quantity: Quantity | None = None) -> None:
         self._facts.append(Fact(kind, key, form, start, end, self._clause, self._part, False, quantity))
 
-    def _run(self, surface: str, start: int, end: int) -> int:
-        known = run_of(surface, self._code)
-        if known and known[0][0].form in MONTH_OF:
+    def _run(self, known: tuple[tuple[Piece, Word], ...], start: int, end: int) -> int:
+        if known[0][0].form in MONTH_OF:
             date = date_at(self._text, start, self._end)
             if date is not None:
                 return self._date(start, *date)

@@ -70,10 +70,12 @@ def word_of(piece: Piece, code: str) -> Word:
         if form in table:
             return Word(kind, table[form], structural=structural)
     letter = len(form) == 1 and piece.capital and form not in _LETTER_WORDS
-    if structural or (form in language.function_words and not letter):
-        return _STRUCTURE if structural else _NOTHING
+    if structural:
+        return _STRUCTURE
     unit = None if letter else named_unit(piece.surface)
     brackets = form in AMBIGUOUS
+    if form in language.function_words and not letter:
+        return Word(None, "", unit=unit, needs_brackets=True) if unit is not None and brackets else _NOTHING
     short = len(form) < (4 if language is UNKNOWN else 2) and not piece.capital
     if form in language.light_words or short:
         return Word(None, "", unit=unit, needs_brackets=brackets, structural=structural)

@@ -4,21 +4,19 @@ from .words import words
 
 NEVER_LAST = words(
     """
-    e.g i.e cf vs viz dr mr mrs ms prof st sen rep gen col jr sr fig figs eq eqs sec sect vol ed eds approx resp incl
-    excl max min typ est ref refs art al
-    z.b d.h u.a s.o s.u u.u o.ä i.d.r bzw ca evtl ggf inkl exkl zzgl abs abb tab kap hr fr hrsg vgl sog insb mind bspw
-    geb str
+    e.g i.e cf vs viz dr mr mrs ms prof st sen rep gen col jr sr approx resp incl excl al
+    z.b d.h u.a s.o s.u u.u o.ä i.d.r bzw ca evtl ggf inkl exkl zzgl hr fr hrsg vgl sog insb mind bspw geb
     """
 )
 """Abbreviations that something always follows."""
 
 BEFORE_A_NUMBER = words(
     """
-    no nos nr p pp s ch chap para § bd ziff pos
-    jan feb mar apr jun jul aug sep sept oct nov dec okt dez
+    no nos nr p pp s ch chap art vol ed fig figs eq eqs sec sect ref refs max min typ est para § abs abb tab kap bd ziff
+    pos str jan feb mar apr jun jul aug sep sept oct nov dec okt dez
     """
 )
-"""Abbreviations only in front of a number: `No.` alone is an answer."""
+"""Abbreviations only in front of a number: `No.` alone is an answer, `l/min.` a unit at the end."""
 
 AFTER_ORDINAL = words(
     """

@@ -6,30 +6,41 @@ from .words import words
 
 _FLAGS = re.IGNORECASE | re.VERBOSE
 
-COURTESY = re.compile(
+OPENING = re.compile(
     r"""
     \s*(?:[-*\#>]\s*)*
-    (?: sure | of\scourse | certainly | absolutely | (?:great|good)\squestion | thanks? | you['’]re\swelcome
-      | hello | hi
-      | i\shope | hope\sthis | let\sme\sknow | feel\sfree | please\slet\sme | is\sthere\sanything
-      | if\syou\s(?:have|need)\s(?:any|more|further) | here\s(?:is|are) | here['’]s | the\sanswer\sis\sas\sfollows
-      | gerne? | natürlich | selbstverständlich | hallo | ich\shoffe | hier\s(?:ist|sind) | falls\ssie\s(?:weitere|noch)
-      | はい[、,]?(?:承知|もちろん) | もちろん | 承知 | お役に立 | 他に(?:ご質問|何か) | 以下(?:に|の(?:通り|とおり))
-      | 当然 | 好的 | 希望(?:这|以上) | 以下是 | 如下 | 如果您?(?:还有|需要)
-      | بالتأكيد | بالطبع | مرحبا | آمل | إليك | فيما\sيلي
+    (?: (?:(?: sure(?:\sthing)? | of\scourse | certainly | absolutely | (?:great|good)\squestion | thanks | thank\syou
+            | hello | hi | gerne? | natürlich | selbstverständlich | hallo
+            | もちろん(?:です)? | 承知(?:しました)? | 当然 | 好的 | بالتأكيد | بالطبع | مرحبا )
+          \s*(?:[,.!:،。、]|-|\Z)\s*)+
+      | (?:here(?:\sis|\sare|'s) | hier\s(?:ist|sind) | 以下(?:は|に|が|の通り) | 以下是
+            | إليك | فيما\sيلي)[^:.。]{0,80}:\s*
+    )
+    """,
+    _FLAGS,
+)
+"""What a sentence may begin with before it says anything: a courtesy with its comma, an announcement with its colon."""
+
+COURTESY = re.compile(
+    r"""
+    \s*
+    (?: you're\swelcome | i\shope | hope\sthis | let\sme\sknow | feel\sfree | please\slet\sme | is\sthere\sanything
+      | if\syou\s(?:have|need)\s(?:any|more|further) | the\sanswer\sis\sas\sfollows
+      | ich\shoffe | falls\ssie\s(?:weitere|noch)
+      | お役に立 | 他に(?:ご質問|何か) | 以下の(?:通り|とおり) | 希望(?:这|以上) | 如果您?(?:还有|需要) | آمل
     )
     (?![^\W\d_\u3040-\u30ff\u3400-\u9fff])
     """,
     _FLAGS,
 )
-"""How a courtesy or an announcement begins."""
+"""How a sentence begins that is a courtesy as a whole."""
 
 REFUSAL = re.compile(
     r"""
-      \bi\s(?:do\snot|don['’]t|cannot|can['’]t|am\snot|am\sunable|could\snot|couldn['’]t)\s
+      \bi\s(?:do\snot|don't|cannot|can't|am\snot|am\sunable|could\snot|couldn't)\s
         (?:know|have|find|answer|say|determine|tell|sure|able)
     | \b(?:context|text|documents?|passage|sources?|information|excerpt|manual|evidence)\b[^.!?]{0,40}?
-      \b(?:does\snot|do\snot|doesn['’]t|don['’]t|did\snot)\s(?:\w+\s)?
+      \b(?:does\snot|do\snot|doesn't|don't|did\snot)\s(?:\w+\s)?
         (?:say|mention|specify|provide|contain|include|state|tell|give|describe|explain|indicate|answer)
     | \bno\s(?:\w+\s)?(?:information|mention|details?)\b
     | \bnot\s(?:\w+\s)?(?:mentioned|specified|stated|indicated|disclosed)\b
