@@ -1,0 +1,165 @@
+"""What is shown of a growing answer: nothing that will be replaced, and in the end exactly the verdict's text."""
+
+import random
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from steelyard_chatqna.gate import AnswerGate
+from steelyard_chatqna.grounding.evidence import SentChunk
+from steelyard_chatqna.verdict import Verdict, judge
+from steelyard_contracts.enums import CitationMode, GroundednessPolicy
+from steelyard_runtime.blocking import Workers
+
+from .fakes import QUESTION, SEAL, run, words
+
+ABSTAIN, FLAG = GroundednessPolicy.ABSTAIN, GroundednessPolicy.FLAG
+ATTRIBUTED, INLINE = CitationMode.ATTRIBUTED, CitationMode.INLINE
+HOT = "The pump may reach 80 degrees."
+SENT = (SentChunk(1, "a", f"{SEAL} {HOT}"), SentChunk(2, "b", "保守点検は毎月行う。"))
+
+
+def fed(
+    pieces: Sequence[str], mode: CitationMode, policy: GroundednessPolicy, sent: Sequence[SentChunk] = SENT
+) -> tuple[list[str], AnswerGate, Verdict]:
+    """What was shown for each piece."""
+    workers = Workers("test", 1)
+
+    async def work() -> tuple[list[str], AnswerGate, Verdict]:
+        gate = AnswerGate(QUESTION, sent, mode, policy, workers)
+        return [await gate.feed(piece) for piece in pieces], gate, await gate.finish()
+
+    try:
+        return run(work)
+    finally:
+        workers.close()
+
+
+SUPPORTED = f"{SEAL} It is a seal. {HOT}"
+UNSUPPORTED = "The pump is painted black. It was made in 1987. Everybody likes it."
+LATE = f"The pump is painted black. {SEAL} {HOT}"
+
+
+class TestFlag:
+    @pytest.mark.parametrize("text", [SUPPORTED, UNSUPPORTED])
+    def test_attributed_answers_are_shown_as_they_come(self, text: str) -> None:
+        shown, gate, verdict = fed(words(text), ATTRIBUTED, FLAG)
+        assert shown == words(text)
+        assert not gate.must_abstain(verdict)
+        assert gate.rest(verdict) == ""
+
+
+class TestAbstain:
+    def test_nothing_is_shown_before_a_complete_sentence_is_supported(self) -> None:
+        pieces = words(SUPPORTED)
+        shown, gate, verdict = fed(pieces, ATTRIBUTED, ABSTAIN)
+        first = len(words(SEAL))
+        assert shown[:first] == [""] * first
+        assert shown[first] == "".join(pieces[: first + 1])
+        assert "".join(shown) + gate.rest(verdict) == SUPPORTED
+        assert not gate.must_abstain(verdict)
+
+    def test_unsupported_sentences_are_held_back_until_a_supported_one_is_complete(self) -> None:
+        shown, gate, verdict = fed(words(LATE), ATTRIBUTED, ABSTAIN)
+        opened = next(i for i, one in enumerate(shown) if one)
+        assert "".join(words(LATE)[:opened]).endswith(SEAL)
+        assert "".join(shown) + gate.rest(verdict) == LATE
+        assert [span.text for span in verdict.unsupported] == ["The pump is painted black."]
+
+    def test_an_answer_without_support_is_never_shown(self) -> None:
+        shown, gate, verdict = fed(words(UNSUPPORTED), ATTRIBUTED, ABSTAIN)
+        assert set(shown) == {""}
+        assert gate.must_abstain(verdict)
+
+    def test_one_sentence_is_shown_when_it_is_complete(self) -> None:
+        shown, gate, verdict = fed(words(SEAL), ATTRIBUTED, ABSTAIN)
+        assert set(shown) == {""}
+        assert not gate.must_abstain(verdict)
+        assert gate.rest(verdict) == SEAL
+
+    @pytest.mark.parametrize(
+        "pieces",
+        [
+            ["It is hot. The pump may reach 80", "0 degrees."],
+            ["It is hot. The pump may reach 80.", "5 degrees."],
+            ["It is hot. ", "The pump may reach 80", " thousand degrees."],
+        ],
+    )
+    def test_a_sentence_that_only_begins_like_a_supported_one_opens_nothing(self, pieces: list[str]) -> None:
+        shown, gate, verdict = fed(pieces, ATTRIBUTED, ABSTAIN)
+        assert set(shown) == {""}
+        assert gate.must_abstain(verdict)
+
+    def test_a_courtesy_claims_nothing_and_is_kept(self) -> None:
+        _, gate, verdict = fed(words("I do not know."), ATTRIBUTED, ABSTAIN)
+        assert not gate.must_abstain(verdict)
+        assert gate.rest(verdict) == "I do not know."
+
+    def test_japanese_sentences_are_complete_without_a_space(self) -> None:
+        text = "保守点検は毎月行う。以上です。"
+        shown, gate, verdict = fed(list(text), ATTRIBUTED, ABSTAIN)
+        assert next(i for i, one in enumerate(shown) if one) == text.index("以")
+        assert "".join(shown) + gate.rest(verdict) == text
+
+    def test_an_empty_answer_is_no_answer_to_replace(self) -> None:
+        _, gate, verdict = fed([], ATTRIBUTED, ABSTAIN)
+        assert not gate.must_abstain(verdict)
+        assert gate.rest(verdict) == ""
+
+    def test_each_sentence_is_judged_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        judged: list[str] = []
+
+        def watched(text: str, *rest: object) -> Verdict:
+            judged.append(text)
+            return judge(text, *rest)  # type: ignore[arg-type]
+
+        monkeypatch.setattr("steelyard_chatqna.gate.judge", watched)
+        fed(words(UNSUPPORTED), ATTRIBUTED, ABSTAIN)
+        assert judged == ["The pump is painted black. ", "It was made in 1987. ", UNSUPPORTED]
+
+
+class TestInline:
+    @pytest.mark.parametrize("policy", GroundednessPolicy)
+    def test_the_answer_is_shown_when_it_is_complete_without_invented_markers(self, policy: GroundednessPolicy) -> None:
+        text = f"{SEAL} [1] It is a seal. [9]"
+        shown, gate, verdict = fed(words(text), INLINE, policy)
+        assert set(shown) == {""}
+        assert not gate.must_abstain(verdict)
+        assert gate.rest(verdict) == verdict.text == f"{SEAL} [1] It is a seal."
+        assert verdict.invented_markers == 1
+
+    def test_an_answer_without_support_is_replaced_under_abstain_only(self) -> None:
+        _, gate, verdict = fed(words(UNSUPPORTED), INLINE, ABSTAIN)
+        assert gate.must_abstain(verdict)
+        _, gate, verdict = fed(words(UNSUPPORTED), INLINE, FLAG)
+        assert not gate.must_abstain(verdict)
+
+
+def _random_pieces(source: random.Random) -> Callable[[str], list[str]]:
+    def cut(text: str) -> list[str]:
+        cuts = sorted(source.randrange(len(text) + 1) for _ in range(source.randrange(12)))
+        return [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+    return cut
+
+
+@pytest.mark.parametrize("mode", CitationMode)
+@pytest.mark.parametrize("policy", GroundednessPolicy)
+def test_what_is_shown_is_the_verdicts_text_however_the_answer_is_cut(
+    mode: CitationMode, policy: GroundednessPolicy
+) -> None:
+    cut = _random_pieces(random.Random(11))
+    for text in (SUPPORTED, LATE, f"{SEAL} [1][7]", "保守点検は毎月行う。黒い。", "", "\n\n") * 3:
+        shown, gate, verdict = fed(cut(text), mode, policy)
+        assert "".join(shown) + gate.rest(verdict) == verdict.text
+        if gate.must_abstain(verdict):
+            assert set(shown) <= {""}
+
+
+@pytest.mark.parametrize("mode", CitationMode)
+def test_nothing_of_an_answer_that_must_be_replaced_was_shown(mode: CitationMode) -> None:
+    cut = _random_pieces(random.Random(12))
+    for _ in range(10):
+        shown, gate, verdict = fed(cut(UNSUPPORTED), mode, ABSTAIN)
+        assert gate.must_abstain(verdict)
+        assert "".join(shown) == ""

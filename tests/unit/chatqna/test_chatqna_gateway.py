@@ -1,0 +1,345 @@
+"""One request from its body to its events and its ledger, whatever happens on the way."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard_chatqna.answer import Answerer
+from steelyard_chatqna.gateway import Gateway
+from steelyard_chatqna.ledger_store import LedgerStore, LedgerStoreError
+from steelyard_chatqna.settings import ChatqnaSettings
+from steelyard_contracts.answers import Answered, Ledger
+from steelyard_contracts.chat import ChatCompletionRequest, ChatQnARequest, InspectRequest
+from steelyard_contracts.enums import Stage
+from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
+from steelyard_contracts.ledger import totals
+from steelyard_runtime.blocking import Workers
+
+from .fakes import QUESTION, SEAL, FakeLlm, FakeParts, WordCounter, run, words
+
+BROKEN = UpstreamError(ErrorCode.UPSTREAM_BAD_REPLY, "the stream broke", stage=Stage.LLM)
+
+
+@dataclass
+class Bench:
+    """A gateway over fake neighbours and a real ledger store."""
+
+    folder: Path
+    llm: FakeLlm = field(default_factory=lambda: FakeLlm(words(SEAL)))
+    neighbours: FakeParts = field(default_factory=FakeParts)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Gateway]:
+        known = {"reranking_strategy": "slice", **self.settings}
+        settings = ChatqnaSettings(**known)
+        keeping, grounding = Workers("ledgers", 1), Workers("grounding", 1)
+        store = LedgerStore(self.folder / "ledgers.db", settings.ledger_days, settings.ledger_max_mb * 2**20)
+        llm: Any = self.llm
+        try:
+            answerer = Answerer(settings, llm, WordCounter(), grounding)
+            yield Gateway(settings, self.neighbours.parts, answerer, store, keeping)
+        finally:
+            keeping.close()
+            grounding.close()
+            store.close()
+
+    def use(self, work: Callable[[Gateway], Any], deadline_s: float = 20.0) -> Any:
+        async def main() -> Any:
+            async with self.open() as gateway:
+                return await work(gateway)
+
+        return run(main, deadline_s)
+
+    def ledgers(self) -> list[Ledger]:
+        """What is kept, oldest first."""
+        connection = sqlite3.connect(self.folder / "ledgers.db")
+        try:
+            rows = connection.execute("SELECT body FROM ledgers ORDER BY rowid").fetchall()
+        finally:
+            connection.close()
+        return [Ledger.model_validate_json(row[0]) for row in rows]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def chat(**fields: Any) -> ChatCompletionRequest:
+    return ChatCompletionRequest.model_validate({"messages": [{"role": "user", "content": QUESTION}], **fields})
+
+
+async def completed(gateway: Gateway, body: Any = None) -> dict[str, Any]:
+    return await gateway.complete(body or chat())
+
+
+async def streamed(gateway: Gateway, body: Any = None) -> list[bytes]:
+    return [item async for item in gateway.events(body or chat(stream=True))]
+
+
+def values(items: list[bytes]) -> list[Any]:
+    events = b"".join(items).decode().split("\n\n")[:-1]
+    return [json.loads(one.removeprefix("data: ")) if "[DONE]" not in one else "[DONE]" for one in events]
+
+
+class TestAnswers:
+    def test_an_answer_in_one_piece_names_a_ledger_that_can_be_read_again(self, bench: Bench) -> None:
+        async def work(gateway: Gateway) -> tuple[dict[str, Any], Ledger]:
+            body = await completed(gateway)
+            return body, await gateway.ledger(body["steelyard"]["ledger_id"])
+
+        body, ledger = bench.use(work)
+        assert body["choices"][0]["message"]["content"] == SEAL
+        extension = Answered.model_validate(body["steelyard"])
+        assert ledger.answer == SEAL
+        assert (ledger.totals, ledger.citations) == (extension.totals, extension.citations)
+        assert ledger.totals == totals(ledger.entries)
+        assert body["id"] == f"chatcmpl-{extension.ledger_id}"
+        assert set(ledger.timings_ms) == {"embedding", "retriever", "reranker", "budget", "llm", "grounding"}
+
+    def test_a_stream_says_the_same(self, bench: Bench) -> None:
+        bench.settings["groundedness_policy"] = "flag"
+        items = bench.use(streamed)
+        *chunks, done = values(items)
+        assert done == "[DONE]"
+        assert chunks[0]["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+        assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks) == SEAL
+        assert chunks[-1]["choices"][0]["finish_reason"] == "stop"
+        assert chunks[-1]["steelyard"]["ledger_id"] == bench.ledgers()[0].ledger_id
+        assert all("steelyard" not in chunk for chunk in chunks[:-1])
+
+    def test_what_one_read_brings_leaves_in_one_write_and_the_role_with_the_first(self, bench: Bench) -> None:
+        bench.settings["groundedness_policy"] = "flag"
+        bench.llm.pieces = ["one ", "two"]
+        items = bench.use(streamed)
+        assert [len(values([item])) for item in items] == [2, 1, 2]
+
+    def test_usage_comes_last_on_request(self, bench: Bench) -> None:
+        items = bench.use(lambda gateway: streamed(gateway, chat(stream_options={"include_usage": True})))
+        *_, finish, usage, done = values(items)
+        assert finish["choices"][0]["finish_reason"] == "stop"
+        assert (usage["choices"], done) == ([], "[DONE]")
+        assert "usage" in usage
+        assert "steelyard" in usage
+
+    def test_an_empty_answer_is_a_whole_stream_too(self, bench: Bench) -> None:
+        bench.llm.pieces = []
+        *chunks, done = values(bench.use(streamed))
+        assert done == "[DONE]"
+        assert [chunk["choices"][0]["delta"] for chunk in chunks] == [{"role": "assistant", "content": ""}, {}]
+
+    def test_the_models_name_is_the_one_that_answers(self, bench: Bench) -> None:
+        assert bench.use(lambda gateway: completed(gateway, chat(model="gpt-4o")))["model"].startswith("qwen")
+        bench.settings["llm_backend"] = "extractive"
+        assert bench.use(completed)["model"] == "extractive"
+
+
+class TestSampling:
+    def sent(self, bench: Bench, body: Any = None) -> dict[str, Any]:
+        bench.use(lambda gateway: completed(gateway, body))
+        return bench.llm.asked[-1][1]
+
+    def test_without_fields_the_settings_are_sent(self, bench: Bench) -> None:
+        bench.settings |= {"llm_temperature": 0.3, "llm_max_tokens": 77}
+        assert self.sent(bench) == {"temperature": 0.3, "max_tokens": 77}
+
+    def test_zeros_are_sent_as_zeros(self, bench: Bench) -> None:
+        bench.settings["llm_temperature"] = 0.3
+        zeros = {
+            "temperature": 0,
+            "top_p": 0,
+            "frequency_penalty": 0,
+            "presence_penalty": 0,
+            "seed": 0,
+            "top_logprobs": 0,
+        }
+        assert self.sent(bench, chat(**zeros, logprobs=False)) == {**zeros, "logprobs": False, "max_tokens": 256}
+
+    def test_false_and_empty_values_are_sent_as_they_are(self, bench: Bench) -> None:
+        body = chat(stop=[], logit_bias={}, user="")
+        assert self.sent(bench, body) == {
+            "stop": [],
+            "logit_bias": {},
+            "user": "",
+            "temperature": 0.0,
+            "max_tokens": 256,
+        }
+
+    @pytest.mark.parametrize(
+        ("fields", "limit"),
+        [
+            ({"max_tokens": 9}, 9),
+            ({"max_completion_tokens": 8}, 8),
+            ({"max_tokens": 9, "max_completion_tokens": 8}, 8),
+            ({"max_tokens": 1, "max_completion_tokens": 8}, 1),
+        ],
+    )
+    def test_the_smallest_limit_is_reserved_and_sent_once(self, bench: Bench, fields: Any, limit: int) -> None:
+        assert self.sent(bench, chat(**fields)) == {"temperature": 0.0, "max_tokens": limit}
+
+    def test_opeas_own_fields_are_passed_on(self, bench: Bench) -> None:
+        body = ChatQnARequest.model_validate(
+            {"messages": QUESTION, "top_k": 5, "typical_p": 0, "repetition_penalty": 0, "max_new_tokens": 3}
+        )
+        assert self.sent(bench, body) == {
+            "top_k": 5,
+            "typical_p": 0,
+            "repetition_penalty": 0,
+            "temperature": 0.0,
+            "max_tokens": 3,
+        }
+
+    def test_evidence_overrides_are_not_sent_to_the_model(self, bench: Bench) -> None:
+        assert self.sent(bench, chat(k=3, top_n=1, score_threshold=0)) == {"temperature": 0.0, "max_tokens": 256}
+        assert bench.neighbours.retriever.asked[-1][1]["k"] == 3
+
+
+class TestLedgers:
+    def test_inspecting_asks_no_model_and_keeps_a_ledger(self, bench: Bench) -> None:
+        ledger = bench.use(lambda gateway: gateway.inspect(InspectRequest(messages=QUESTION)))
+        assert bench.llm.asked == []
+        assert bench.ledgers() == [ledger]
+        assert (ledger.answer, ledger.outcome) == (None, "ok")
+
+    def test_an_unknown_ledger_is_not_found(self, bench: Bench) -> None:
+        with pytest.raises(SteelyardError) as error:
+            bench.use(lambda gateway: gateway.ledger("none"))
+        assert error.value.code is ErrorCode.NOT_FOUND
+
+    def test_texts_are_kept_out_on_request_and_still_answered_with(self, bench: Bench) -> None:
+        bench.settings["ledger_texts"] = False
+        body = bench.use(completed)
+        assert body["steelyard"]["citations"][0]["quote"] == SEAL
+        assert SEAL not in bench.ledgers()[0].model_dump_json()
+
+    def test_no_days_name_no_ledger(self, bench: Bench) -> None:
+        bench.settings["ledger_days"] = 0
+        body = bench.use(completed)
+        assert "ledger_id" not in body["steelyard"]
+        assert (body["steelyard"]["outcome"], bench.ledgers()) == ("ok", [])
+
+    def test_a_ledger_that_can_not_be_kept_does_not_take_the_answer_with_it_and_is_told(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(_store: LedgerStore, _ledger: Ledger) -> bool:
+            raise LedgerStoreError("the disk is full")
+
+        monkeypatch.setattr(LedgerStore, "put", full)
+        body = bench.use(completed)
+        assert body["choices"][0]["message"]["content"] == SEAL
+        extension = Answered.model_validate(body["steelyard"])
+        assert (extension.outcome, extension.ledger_id) == ("degraded", None)
+        assert [(one.stage, one.reason) for one in extension.degraded] == [("gateway", "ledger_not_kept")]
+        *chunks, done = values(bench.use(streamed))
+        assert (done, chunks[-1]["steelyard"]["outcome"]) == ("[DONE]", "degraded")
+        ledger = bench.use(lambda gateway: gateway.inspect(InspectRequest(messages=QUESTION)))
+        assert (ledger.outcome, ledger.degraded[0].reason) == ("degraded", "ledger_not_kept")
+
+    def test_a_store_that_can_not_be_read_is_an_error_and_not_not_found(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(_store: LedgerStore, _ledger_id: str) -> None:
+            raise LedgerStoreError("damaged")
+
+        monkeypatch.setattr(LedgerStore, "get", broken)
+        with pytest.raises(LedgerStoreError):
+            bench.use(lambda gateway: gateway.ledger("one"))
+
+
+class TestBreakingOff:
+    """An answer that breaks off was asked, found and paid for: its ledger is kept, and says that it is not whole."""
+
+    def test_a_model_that_fails_before_its_first_word(self, bench: Bench) -> None:
+        bench.llm.pieces = [BROKEN]
+        for work in (completed, streamed):
+            with pytest.raises(UpstreamError, match="the stream broke"):
+                bench.use(work)
+        for ledger in bench.ledgers():
+            assert (ledger.answer, ledger.outcome) == ("", "degraded")
+            assert [(one.stage, one.reason) for one in ledger.degraded] == [("llm", "upstream_bad_reply")]
+            assert ledger.totals.sent == 2
+        assert len(bench.ledgers()) == 2
+
+    def test_a_model_that_fails_in_the_middle(self, bench: Bench) -> None:
+        bench.settings["groundedness_policy"] = "flag"
+        bench.llm.pieces = ["one ", "two ", BROKEN]
+        with pytest.raises(UpstreamError):
+            bench.use(streamed)
+        [ledger] = bench.ledgers()
+        assert (ledger.answer, ledger.original_answer) == ("one two ", None)
+
+    def test_what_was_held_back_is_in_the_ledger(self, bench: Bench) -> None:
+        bench.llm.pieces = ["The pump is black. ", BROKEN]
+        with pytest.raises(UpstreamError):
+            bench.use(streamed)
+        [ledger] = bench.ledgers()
+        assert (ledger.answer, ledger.original_answer) == ("", "The pump is black. ")
+
+    def test_a_defect_is_named_by_its_kind_and_never_by_its_words(self, bench: Bench) -> None:
+        bench.llm.pieces = [ValueError("CANARY")]
+        with pytest.raises(ValueError, match="CANARY"):
+            bench.use(completed)
+        [ledger] = bench.ledgers()
+        assert [(one.reason, one.detail) for one in ledger.degraded] == [("internal", "ValueError")]
+
+    def left(self, bench: Bench, leave: str, deadline_s: float = 20.0) -> Ledger:
+        """Leave after the first words, in one of the ways in which a client can."""
+        bench.settings["groundedness_policy"] = "flag"
+        bench.llm.pieces = ["one ", "two ", "three"]
+
+        async def work(gateway: Gateway) -> None:
+            bench.llm.hold[1] = asyncio.Event()
+            begun = asyncio.Event()
+
+            async def read() -> None:
+                async with aclosing(gateway.events(chat(stream=True))) as events:
+                    async for _ in events:
+                        begun.set()
+                        if leave == "stops reading":
+                            break
+
+            task = asyncio.create_task(read())
+            await begun.wait()
+            if leave == "is cancelled":
+                task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            assert not bench.llm.open, "the model still works for nobody"
+
+        bench.use(work, deadline_s)
+        [ledger] = bench.ledgers()
+        return ledger
+
+    @pytest.mark.parametrize("leave", ["stops reading", "is cancelled"])
+    def test_a_client_that_leaves_stops_the_model_and_the_ledger_says_so(self, bench: Bench, leave: str) -> None:
+        ledger = self.left(bench, leave)
+        assert (ledger.answer, ledger.outcome) == ("one ", "degraded")
+        assert [(one.stage, one.reason) for one in ledger.degraded] == [("gateway", "client_left")]
+
+    def test_a_deadline_that_has_passed_is_not_called_a_client_that_left(self, bench: Bench) -> None:
+        ledger = self.left(bench, "is cancelled", deadline_s=-1.0)
+        assert [one.reason for one in ledger.degraded] == ["deadline_exceeded"]
+
+    def test_a_ledger_that_can_not_be_kept_then_does_not_hide_what_happened(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(_store: LedgerStore, _ledger: Ledger) -> bool:
+            raise LedgerStoreError("the disk is full")
+
+        monkeypatch.setattr(LedgerStore, "put", full)
+        bench.llm.pieces = [BROKEN]
+        with pytest.raises(UpstreamError, match="the stream broke"):
+            bench.use(completed)
+
+    def test_nothing_is_kept_of_a_request_that_found_nothing_out(self, bench: Bench) -> None:
+        bench.neighbours.embedding.answer = lambda body: UpstreamError(ErrorCode.UPSTREAM_UNREACHABLE, "down")
+        with pytest.raises(UpstreamError):
+            bench.use(completed)
+        assert bench.ledgers() == []

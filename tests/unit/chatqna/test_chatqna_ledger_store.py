@@ -1,0 +1,274 @@
+"""The ledger store: bounded by age and size, whole after a restart, and typed when its file is not usable."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from steelyard_chatqna import ledgers
+from steelyard_chatqna.ledger_store import LedgerStore, LedgerStoreError
+from steelyard_contracts.answers import Ledger
+
+from .fakes import evidence, run
+
+DAY_S = 86_400
+ROOM = 10**7
+
+
+def ledger(ledger_id: str, question: str = "q") -> Ledger:
+    async def make() -> Ledger:
+        return ledgers.of_evidence(ledger_id, evidence(question=question))
+
+    return run(make)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "new folder" / "ledgers.db"
+
+
+class Clock:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1_000_000_000.0
+        monkeypatch.setattr("steelyard_chatqna.ledger_store.time.time", lambda: self.now)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+@pytest.fixture
+def store(path: Path, clock: Clock) -> Iterator[LedgerStore]:
+    made = LedgerStore(path, 30, ROOM)
+    yield made
+    made.close()
+
+
+def test_what_is_kept_comes_back_whole(store: LedgerStore) -> None:
+    given = ledger("one", "保守点検は? 👨\u200d👩")
+    assert store.put(given)
+    assert store.get("one") == given
+    assert store.get("two") is None
+
+
+def test_the_same_id_is_replaced(store: LedgerStore) -> None:
+    store.put(ledger("one", "old"))
+    store.put(ledger("one", "new"))
+    found = store.get("one")
+    assert found is not None
+    assert found.question == "new"
+
+
+def test_a_restart_loses_nothing(path: Path, clock: Clock) -> None:
+    first = LedgerStore(path, 30, ROOM)
+    first.put(ledger("one"))
+    first.close()
+    second = LedgerStore(path, 30, ROOM)
+    assert second.get("one") == ledger("one").model_copy(update={"created_at": second.get("one").created_at})  # type: ignore[union-attr]
+    second.close()
+
+
+def test_a_process_that_was_killed_loses_nothing(path: Path, clock: Clock) -> None:
+    abandoned = LedgerStore(path, 30, ROOM)
+    abandoned.put(ledger("one"))
+    second = LedgerStore(path, 30, ROOM)
+    assert second.get("one") is not None
+    second.close()
+    abandoned.close()
+
+
+class TestAge:
+    def test_an_old_ledger_is_not_given_even_when_nothing_was_kept_since(
+        self, store: LedgerStore, clock: Clock
+    ) -> None:
+        store.put(ledger("one"))
+        clock.now += 30 * DAY_S
+        assert store.get("one") is not None
+        clock.now += 1
+        assert store.get("one") is None
+
+    def test_the_next_one_removes_it_from_the_file(self, store: LedgerStore, clock: Clock, path: Path) -> None:
+        store.put(ledger("one"))
+        clock.now += 30 * DAY_S + 1
+        store.put(ledger("two"))
+        assert ids(path) == ["two"]
+
+    def test_opening_removes_it_too(self, path: Path, clock: Clock) -> None:
+        first = LedgerStore(path, 30, ROOM)
+        first.put(ledger("one"))
+        first.close()
+        clock.now += 30 * DAY_S + 1
+        LedgerStore(path, 30, ROOM).close()
+        assert ids(path) == []
+
+
+class TestOff:
+    def test_no_days_keep_nothing(self, path: Path) -> None:
+        store = LedgerStore(path, 0, ROOM)
+        assert store.put(ledger("one")) is False
+        assert store.get("one") is None
+        store.close()
+        assert ids(path) == []
+
+    def test_switching_it_off_forgets_what_was_kept(self, path: Path) -> None:
+        first = LedgerStore(path, 30, ROOM)
+        first.put(ledger("one"))
+        first.close()
+        second = LedgerStore(path, 0, ROOM)
+        assert second.get("one") is None
+        second.close()
+        assert ids(path) == []
+
+
+class TestSize:
+    def test_the_oldest_make_room_and_the_newest_stays(self, path: Path, clock: Clock) -> None:
+        size = kept_size(path, ledger("l-00"))
+        store = LedgerStore(path, 30, size * 3 + size // 2)
+        for number in range(8):
+            clock.now += 1
+            store.put(ledger(f"l-{number:02}"))
+        store.close()
+        assert ids(path) == ["l-05", "l-06", "l-07"]
+
+    def test_exactly_full_drops_nothing(self, path: Path, clock: Clock) -> None:
+        size = kept_size(path, ledger("l-00"))
+        store = LedgerStore(path, 30, size * 3)
+        for number in range(3):
+            store.put(ledger(f"l-{number:02}"))
+        store.close()
+        assert ids(path) == ["l-00", "l-01", "l-02"]
+
+    def test_order_is_that_of_arrival_when_the_clock_stands_still_or_goes_back(self, path: Path, clock: Clock) -> None:
+        size = kept_size(path, ledger("l-00"))
+        store = LedgerStore(path, 30, size * 2)
+        for number in (9, 5, 7):
+            store.put(ledger(f"l-{number:02}"))
+            clock.now -= 10
+        store.close()
+        assert ids(path) == ["l-05", "l-07"]
+
+    def test_one_that_is_larger_than_everything_is_not_kept_and_drops_no_other(self, path: Path, clock: Clock) -> None:
+        size = kept_size(path, ledger("l-00"))
+        store = LedgerStore(path, 30, size * 2)
+        store.put(ledger("l-00"))
+        assert store.put(ledger("huge", "x" * size * 3)) is False
+        assert store.get("huge") is None
+        assert store.get("l-00") is not None
+        store.close()
+
+
+def test_many_threads_at_once_lose_nothing(store: LedgerStore, path: Path) -> None:
+    given = {f"{worker}-{number}": ledger(f"{worker}-{number}") for worker in range(8) for number in range(10)}
+    faults: list[BaseException] = []
+
+    def work(worker: int) -> None:
+        try:
+            for number in range(10):
+                assert store.put(given[f"{worker}-{number}"])
+                assert store.get(f"{worker}-{number}") is not None
+        except BaseException as error:  # noqa: BLE001  handed to the test's own thread
+            faults.append(error)
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert faults == []
+    assert sorted(ids(path)) == sorted(given)
+
+
+def test_two_processes_may_share_the_file(path: Path, store: LedgerStore) -> None:
+    other = LedgerStore(path, 30, ROOM)
+    other.put(ledger("theirs"))
+    store.put(ledger("ours"))
+    assert store.get("theirs") is not None
+    assert other.get("ours") is not None
+    other.close()
+
+
+class TestFaults:
+    def test_a_file_that_is_no_database_is_a_typed_error_that_names_it(self, path: Path) -> None:
+        path.parent.mkdir()
+        path.write_bytes(b"this is no database, but it is long enough to be read as one" * 100)
+        with pytest.raises(LedgerStoreError, match=r"ledgers\.db can not be used"):
+            LedgerStore(path, 30, ROOM)
+
+    def test_a_damaged_database_is_one_too(self, path: Path, clock: Clock) -> None:
+        first = LedgerStore(path, 30, ROOM)
+        for number in range(50):
+            first.put(ledger(str(number)))
+        first.close()
+        damaged = bytearray(path.read_bytes())
+        damaged[4096:] = b"\xa5" * (len(damaged) - 4096)
+        path.write_bytes(damaged)
+        with pytest.raises(LedgerStoreError):
+            LedgerStore(path, 30, ROOM).get("7")
+
+    def test_a_folder_in_its_place_is_one_too(self, path: Path) -> None:
+        path.mkdir(parents=True)
+        with pytest.raises(LedgerStoreError, match=r"ledgers\.db"):
+            LedgerStore(path, 30, ROOM)
+
+    def test_a_file_where_the_folder_should_be_is_one_too(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("x")
+        with pytest.raises(LedgerStoreError):
+            LedgerStore(tmp_path / "file" / "ledgers.db", 30, ROOM)
+
+    @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"ledger_id": "one"}', b"\xff", "null"])
+    def test_a_row_that_holds_no_ledger_is_one_too_and_is_not_quoted(
+        self, store: LedgerStore, path: Path, body: object
+    ) -> None:
+        store.put(ledger("one", "CANARY"))
+        with sqlite3.connect(path) as connection:
+            connection.execute("UPDATE ledgers SET body = ?", (body,))
+        connection.close()
+        with pytest.raises(LedgerStoreError, match="something else than a ledger") as error:
+            store.get("one")
+        assert "CANARY" not in str(error.value)
+
+    def test_a_closed_store_is_a_typed_error(self, path: Path) -> None:
+        store = LedgerStore(path, 30, ROOM)
+        store.close()
+        with pytest.raises(LedgerStoreError):
+            store.put(ledger("one"))
+        with pytest.raises(LedgerStoreError):
+            store.get("one")
+
+    def test_after_a_failed_write_the_next_one_works(self, store: LedgerStore, path: Path) -> None:
+        with sqlite3.connect(path) as connection:
+            connection.execute(
+                "CREATE TRIGGER no BEFORE INSERT ON ledgers BEGIN SELECT RAISE(ABORT, 'disk is full'); END"
+            )
+        with pytest.raises(LedgerStoreError, match="disk is full"):
+            store.put(ledger("one"))
+        with connection:
+            connection.execute("DROP TRIGGER no")
+        connection.close()
+        assert store.put(ledger("two"))
+        assert ids(path) == ["two"]
+
+
+def ids(path: Path) -> list[str]:
+    """The ids in the file, oldest first."""
+    connection = sqlite3.connect(path)
+    try:
+        return [row[0] for row in connection.execute("SELECT id FROM ledgers ORDER BY rowid")]
+    finally:
+        connection.close()
+
+
+def kept_size(path: Path, one: Ledger) -> int:
+    """What a ledger takes, as the store counts it; the file is empty again afterwards."""
+    store = LedgerStore(path, 30, ROOM)
+    store.put(one)
+    store.close()
+    connection = sqlite3.connect(path)
+    with connection:
+        (size,) = connection.execute("SELECT size FROM ledgers").fetchone()
+        connection.execute("DELETE FROM ledgers")
+    connection.close()
+    return int(size)
