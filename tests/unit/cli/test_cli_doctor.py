@@ -122,3 +122,10 @@ def test_a_store_that_is_none_is_found(tmp_path):
 
 def test_the_clock_says_something():
     assert machine.clock().level in {Level.OK, Level.WARN}
+
+
+def test_a_missing_openmp_is_a_failure_with_its_fix():
+    missing = machine.openmp("libgomp-that-is-nowhere.so.1")
+    assert missing.level is Level.FAIL
+    assert "libgomp1" in missing.fix
+    assert machine.openmp("libc.so.6").level is Level.OK

@@ -24,6 +24,7 @@ def examine(state_dir: Path) -> list[Finding]:
         machine.disk("disk of the store", state_dir.absolute()),
         machine.disk("disk of the models", default_cache_dir().absolute()),
         machine.clock(),
+        machine.openmp(),
         settings,
     ]
     if settings.level is Level.FAIL:

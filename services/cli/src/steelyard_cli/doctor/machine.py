@@ -83,6 +83,23 @@ def disk(name: str, folder: Path) -> Finding:
     return judge(name, said, ok=free >= DISK_GOOD, otherwise=Level.WARN, fix=fix)
 
 
+def openmp(library: str = "libgomp.so.1") -> Finding:
+    """The system library without which the language model's runtime can not be loaded."""
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        loaded = False
+    else:
+        loaded = True
+    return judge(
+        "language model runtime",
+        f"{library} {'is' if loaded else 'is not'} there",
+        ok=loaded,
+        otherwise=Level.FAIL,
+        fix="Install it (Debian: `apt-get install libgomp1`), or set LLM_BACKEND=extractive.",
+    )
+
+
 def clock() -> Finding:
     """Whether the kernel says that its clock is kept in step; ledgers and log lines of several hosts need that."""
     ask = getattr(ctypes.CDLL(None), "adjtimex", None)
