@@ -1,22 +1,19 @@
 """Where each fact of the sent chunks stands, so that a claim is compared only with the sentences that share one."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import cached_property
 from typing import NamedTuple
 
+from .chunks import read_chunk
 from .evidence import SentChunk
 from .facts import Fact, Facts, Kind
-from .languages import UNKNOWN, detect, survey
+from .languages import UNKNOWN
 from .lexicon.concepts import OPPOSITE_OF
 from .lexicon.german import GERMAN
 from .lexicon.language import Language
-from .numbers import plain
 from .quantities import Quantity
-from .reading import read_facts
-from .sentences import Sentence, split_sentences
 from .stems import stem
 from .units import Unit, comparable
 
@@ -30,10 +27,6 @@ _LONGEST_ENDING = 3
 _SHORTEST_PART = 5
 """Letters that a part of a German compound has at least."""
 
-_SURE_MARGIN = 2
-"""Function words by which a sentence has to show a language of its own, in a chunk of another (a manual in two)."""
-
-_COLUMN = re.compile(r"[|\t]")
 _BARE = Quantity(frozenset(), None, 0)
 
 
@@ -48,9 +41,7 @@ class Hit(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """One sentence of a sent chunk. `near` are the sentences whose subject it may continue: the one before it, the
-    heading above it, the head of its table; `heading` are the last two alone. A `row` is one of a table.
-    """
+    """One sentence of a sent chunk; `near` and `heading` are evidence sentences, as in `ReadSentence`."""
 
     chunk: int
     start: int
@@ -82,47 +73,15 @@ class EvidenceIndex:
         for number, chunk in enumerate(chunks):
             self._add_chunk(number, chunk.text)
 
-    def _add_chunk(self, number: int, original: str) -> None:
-        text = plain(original)
-        language, mixed = survey(text)
+    def _add_chunk(self, number: int, text: str) -> None:
+        language, sentences = read_chunk(text)
         self.languages.append(language)
-        heading: int | None = None
-        head: int | None = None
-        before: Sentence | None = None
-        for sentence in split_sentences(original):
-            position = len(self.sentences)
-            own = detect(text[sentence.start : sentence.end], _SURE_MARGIN) if mixed else UNKNOWN
-            spoken = language if own is UNKNOWN else own
-            facts = read_facts(text, sentence.start, sentence.end, spoken)
-            if not sentence.row:
-                head = None
-            above = tuple(place for place in (heading, head) if place is not None)
-            follows = before is not None and not sentence.row and not before.row
-            near = (*above, position - 1) if follows and position - 1 not in above else above
-            if sentence.row and head is not None:
-                facts = self._with_columns(text, sentence, facts, self.sentences[head])
-            span = (sentence.start, sentence.end)
-            self.sentences.append(Evidence(number, *span, facts, spoken, sentence.row, near, above))
-            self._add_facts(position, facts)
-            if text.startswith("#", sentence.start):
-                heading = position
-            if sentence.row and head is None:
-                head = position
-            before = sentence
-
-    def _with_columns(self, text: str, row: Sentence, facts: Facts, head: Evidence) -> Facts:
-        """Give the bare numbers of a table row the units of their columns' heads."""
-        units = {_column(text, head.start, start): unit for start, unit in head.facts.units}
-        if not units:
-            return facts
-        read = []
-        for fact in facts.facts:
-            quantity = fact.quantity
-            unit = None if quantity is None else units.get(_column(text, row.start, fact.start))
-            if quantity is not None and quantity.unit is None and unit is not None:
-                fact = fact._replace(quantity=quantity._replace(unit=unit))
-            read.append(fact)
-        return facts._replace(facts=read)
+        first = len(self.sentences)
+        for position, read in enumerate(sentences, start=first):
+            near = tuple(first + place for place in read.near)
+            heading = tuple(first + place for place in read.heading)
+            self.sentences.append(Evidence(number, *read[:5], near, heading))
+            self._add_facts(position, read.facts)
 
     def _add_facts(self, position: int, facts: Facts) -> None:
         places = self._places
@@ -311,7 +270,3 @@ def _majority(hits: Sequence[Hit]) -> Hit:
 
 def _pairs(run: str) -> tuple[str, ...]:
     return tuple(run[at : at + 2] for at in range(len(run) - 1))
-
-
-def _column(text: str, start: int, position: int) -> int:
-    return len(_COLUMN.findall(text, start, position))
