@@ -15,7 +15,7 @@ from .lexicon.german import GERMAN
 from .lexicon.language import Language
 from .quantities import Quantity
 from .stems import stem
-from .units import Unit, comparable
+from .units import Unit, comparable, general
 
 _RUN_SHARE = 0.6
 """Share of the character pairs of an unspaced word that make it found."""
@@ -26,8 +26,6 @@ _LONGEST_ENDING = 3
 
 _SHORTEST_PART = 5
 """Letters that a part of a German compound has at least."""
-
-_BARE = Quantity(frozenset(), None, 0)
 
 
 class Hit(NamedTuple):
@@ -84,29 +82,45 @@ class EvidenceIndex:
             self._add_facts(position, read.facts)
 
     def _add_facts(self, position: int, facts: Facts) -> None:
-        places = self._places
         for fact in facts.facts:
             hit = Hit(position, fact.clause, fact.part, fact.start, fact.negated)
-            if fact.kind is Kind.NUMBER and fact.quantity is not None:
+            if fact.kind is Kind.NUMBER:
                 self.values.append(Value(fact, hit))
             elif fact.kind is Kind.DATE:
                 self._dates.append((fact, hit))
-                for date in fact.dates[:1]:
-                    if date.year is not None:
-                        year = _BARE._replace(values=frozenset({Decimal(date.year)}))
-                        self.values.append(Value(fact._replace(kind=Kind.NUMBER, quantity=year), hit))
+                year = fact.dates[0].year
+                if year is not None:
+                    bare = Quantity(frozenset({Decimal(year)}), None, fact.end)
+                    self.values.append(Value(fact._replace(kind=Kind.NUMBER, quantity=bare), hit))
             elif fact.kind is Kind.RUN:
                 for pair in (*_pairs(fact.key), *fact.key):
-                    places.setdefault(pair, []).append(hit)
+                    self._add_place(pair, hit)
             elif fact.kind in (Kind.COLOUR, Kind.DIRECTION):
-                places.setdefault(f"{fact.kind}:{fact.key}", []).append(hit)
-                places.setdefault(fact.form, []).append(hit)
+                self._add_place(f"{fact.kind}:{fact.key}", hit)
+                self._add_place(fact.form, hit)
             else:
                 if fact.kind is Kind.IDENTIFIER:
                     self.values.append(Value(fact, hit))
-                places.setdefault(fact.key, []).append(hit)
+                self._add_place(fact.key, hit)
                 if fact.form != fact.key:
-                    places.setdefault(fact.form, []).append(hit)
+                    self._add_place(fact.form, hit)
+
+    def _add_place(self, key: str, hit: Hit) -> None:
+        """Add a place of `key`, unless the one before is in the same part of the sentence and says the same."""
+        hits = self._places.setdefault(key, [])
+        if not hits or hits[-1][:3] != hit[:3] or hits[-1].negated != hit.negated:
+            hits.append(hit)
+
+    @cached_property
+    def _values_by_sort(self) -> dict[str, list[Value]]:
+        by_sort: dict[str, list[Value]] = {}
+        for value in self.values:
+            by_sort.setdefault(_sort(value.fact), []).append(value)
+        return by_sort
+
+    def values_like(self, fact: Fact) -> list[Value]:
+        """Return the values that may be of the sort of a number or identifier: its dimension, or its first letters."""
+        return self._values_by_sort.get(_sort(fact), [])
 
     @cached_property
     def _vocabulary(self) -> list[str]:
@@ -261,6 +275,13 @@ def _is_inflection(shorter: int, longer: int) -> bool:
 def _first_parts(part: str) -> tuple[str, ...]:
     """The first part of a German compound, with and without what joins it to the second."""
     return (stem(part, GERMAN.code), *(part.removesuffix(joint) for joint in ("s", "n", "en", "es", "er", "e")))
+
+
+def _sort(fact: Fact) -> str:
+    quantity = fact.quantity
+    if quantity is None:
+        return f"identifier {fact.family}"
+    return "" if quantity.unit is None else general(quantity.unit.dimension)
 
 
 def _majority(hits: Sequence[Hit]) -> Hit:
