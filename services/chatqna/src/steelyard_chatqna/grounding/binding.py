@@ -19,15 +19,15 @@ class Binding:
     """What values belong to, for one sentence of the answer: `context` are its located facts and the question's."""
 
     def __init__(self, context: Iterable[Located], index: EvidenceIndex) -> None:
-        self._things = list({(thing.fact.kind, thing.fact.key): thing for thing in context}.values())
+        self._things = list({thing.fact.content: thing for thing in context}.values())
         self._index = index
-        self._known: dict[tuple[str, int], bool] = {}
+        self._known: dict[tuple[object, int], bool] = {}
 
     def is_wrong(self, found: Located, place: int) -> bool:
         """Whether the number or identifier `found` is, in evidence sentence `place`, a value of something else."""
         if found.fact.kind not in (Kind.NUMBER, Kind.IDENTIFIER):
             return False
-        key = (found.fact.key, place)
+        key = (found.fact.content, place)
         if key not in self._known:
             self._known[key] = self._has_closer_rival(found, place)
         return self._known[key]

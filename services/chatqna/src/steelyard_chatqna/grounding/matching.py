@@ -52,8 +52,7 @@ class Matcher:
 
     def _find(self, fact: Fact) -> tuple[dict[int, list[Hit]], float]:
         """Look for a fact once, however often the answer repeats it."""
-        quantity = fact.quantity
-        key = (fact.kind, fact.key, fact.form, None if quantity is None else (quantity.unit, quantity.counted))
+        key = (fact.content, fact.form)
         if key not in self._found:
             hits = self._index.find(fact, self._language)
             self._found[key] = Located.of(fact, hits, len(self._index.sentences))[1:]
