@@ -126,6 +126,13 @@ def test_the_value_of_something_else_is_not_support() -> None:
     assert missing("20 kg", table, question="How much does the AX-1 weigh?") == [["20 kg"]]
 
 
+def test_numbers_that_are_written_alike_are_kept_apart() -> None:
+    row = "other products | 980 | -367 (367) | 613"
+    assert not missing(row, f"all products | 1000 | 20 | 30\n{row}")
+    assert missing("The balance is -367.", "The balance is 367.") == [["367"]]
+    assert missing("There are 64 beds and 64 nurses.", "There are 64 beds.") == [["64"]]
+
+
 def test_a_model_that_no_chunk_knows_is_not_answered_by_its_sibling() -> None:
     question = "How much does the AX-400 weigh?"
     assert missing("8.5 kg", question=question) == [["ax-400"]]

@@ -4,7 +4,7 @@ All facts of `the inlet pressure is 6 bar` may stand in the evidence, and yet th
 is misbound when another value of the same sort stands closer to what the claim speaks of.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from .facts import Fact, Kind, weight
 from .index import EvidenceIndex, Value
@@ -15,24 +15,40 @@ _DISTANT_MARGIN = 2.0
 """Weight by which a rival in another sentence has to lie closer: a word in the next entry, a name farther away."""
 
 
-def is_misbound(found: Located, place: int, context: Sequence[Located], index: EvidenceIndex) -> bool:
-    """Whether the value `found` in evidence sentence `place` is a value of something else than the claim says.
+class Binding:
+    """What values belong to, for one sentence of the answer: `context` are its located facts and the question's."""
 
-    Numbers and identifiers are values. `context` are the located facts of the answer's sentence and of the question.
-    """
-    if found.fact.kind not in (Kind.NUMBER, Kind.IDENTIFIER):
+    def __init__(self, context: Iterable[Located], index: EvidenceIndex) -> None:
+        self._things = list({thing.fact.content: thing for thing in context}.values())
+        self._index = index
+        self._known: dict[tuple[object, int], bool] = {}
+
+    def is_wrong(self, found: Located, place: int) -> bool:
+        """Whether the number or identifier `found` is, in evidence sentence `place`, a value of something else."""
+        if found.fact.kind not in (Kind.NUMBER, Kind.IDENTIFIER):
+            return False
+        key = (found.fact.content, place)
+        if key not in self._known:
+            self._known[key] = self._has_closer_rival(found, place)
+        return self._known[key]
+
+    def _has_closer_rival(self, found: Located, place: int) -> bool:
+        things = [thing for thing in self._things if not _are_same(thing.fact, found.fact)]
+        own = [_is_at(thing, place, self._index, earlier=True) for thing in things]
+        closer: dict[int, bool] = {}
+        for value in self._index.values_like(found.fact):
+            if not _are_rivals(found.fact, value.fact):
+                continue
+            other = value.hit.sentence
+            if other == place:
+                wins = _closer_in_sentence(found, value, place, things)
+            else:
+                if other not in closer:
+                    closer[other] = _closer_elsewhere(other, place, own, things, self._index)
+                wins = closer[other]
+            if wins and not any(_are_same(thing.fact, value.fact) for thing in things):
+                return True
         return False
-    things = [other for other in context if not _are_same(other.fact, found.fact)]
-    for value in index.values:
-        if not _are_rivals(found.fact, value.fact) or any(_are_same(other.fact, value.fact) for other in things):
-            continue
-        if value.hit.sentence == place:
-            closer = _closer_in_sentence(found, value, place, things)
-        else:
-            closer = _closer_elsewhere(value, place, things, index)
-        if closer:
-            return True
-    return False
 
 
 def _are_same(one: Fact, other: Fact) -> bool:
@@ -45,7 +61,7 @@ def _are_rivals(one: Fact, other: Fact) -> bool:
     """Whether both are values of one sort, but different ones."""
     if one.quantity is not None and other.quantity is not None:
         return one.quantity.rivals(other.quantity)
-    return one.kind is other.kind is Kind.IDENTIFIER and one.key != other.key and _family(one.key) == _family(other.key)
+    return one.kind is other.kind is Kind.IDENTIFIER and one.key != other.key and one.family == other.family
 
 
 def _closer_in_sentence(found: Located, value: Value, place: int, things: Sequence[Located]) -> bool:
@@ -67,14 +83,18 @@ def _closer_in_sentence(found: Located, value: Value, place: int, things: Sequen
     return theirs and not own
 
 
-def _closer_elsewhere(value: Value, place: int, things: Sequence[Located], index: EvidenceIndex) -> bool:
-    """Whether the rival's sentence has all of the claim that the value's sentence has, and more."""
-    own = [_is_at(thing, place, index, earlier=True) for thing in things]
-    theirs = [_is_at(thing, value.hit.sentence, index, earlier=False) for thing in things]
-    if any(mine and not other for mine, other in zip(own, theirs, strict=True)):
-        return False
-    more = {thing.fact.key: thing.fact for thing, mine, other in zip(things, own, theirs, strict=True) if other > mine}
-    return weight(more.values()) >= (_NEIGHBOUR_MARGIN if _are_neighbours(value, place, index) else _DISTANT_MARGIN)
+def _closer_elsewhere(
+    other: int, place: int, own: Sequence[bool], things: Sequence[Located], index: EvidenceIndex
+) -> bool:
+    """Whether the rival's sentence has all of the claim that the value's sentence has (`own`), and more."""
+    more: list[Fact] = []
+    for thing, mine in zip(things, own, strict=True):
+        theirs = _is_at(thing, other, index, earlier=False)
+        if mine and not theirs:
+            return False
+        if theirs and not mine:
+            more.append(thing.fact)
+    return weight(more) >= (_NEIGHBOUR_MARGIN if _are_neighbours(other, place, index) else _DISTANT_MARGIN)
 
 
 def _is_at(thing: Located, place: int, index: EvidenceIndex, *, earlier: bool) -> bool:
@@ -87,9 +107,8 @@ def _is_at(thing: Located, place: int, index: EvidenceIndex, *, earlier: bool) -
     return any(other < place and index.sentences[other].chunk == chunk for other in thing.places)
 
 
-def _are_neighbours(value: Value, place: int, index: EvidenceIndex) -> bool:
-    one, other = index.sentences[value.hit.sentence], index.sentences[place]
-    return one.chunk == other.chunk and abs(value.hit.sentence - place) <= 1
+def _are_neighbours(one: int, other: int, index: EvidenceIndex) -> bool:
+    return index.same_chunk(one, other) and abs(one - other) <= 1
 
 
 def unknown_sibling(unknown: Sequence[Fact], place: int, index: EvidenceIndex) -> Fact | None:
@@ -107,14 +126,10 @@ def unknown_sibling(unknown: Sequence[Fact], place: int, index: EvidenceIndex) -
 
 def has_sibling(fact: Fact, place: int, index: EvidenceIndex) -> bool:
     """Whether evidence sentence `place` names another identifier of the family of `fact`, and not `fact`."""
-    family = _family(fact.key)
-    keys = {known.key for known in index.sentences[place].facts.facts if known.kind is Kind.IDENTIFIER}
-    return bool(family) and fact.key not in keys and any(_family(key) == family for key in keys)
-
-
-def _family(key: str) -> str:
-    """The letters that an identifier begins with."""
-    for position, char in enumerate(key):
-        if not char.isalpha():
-            return key[:position]
-    return ""
+    family = fact.family
+    known = [other for other in index.sentences[place].facts.facts if other.kind is Kind.IDENTIFIER]
+    return (
+        bool(family)
+        and all(other.key != fact.key for other in known)
+        and any(other.family == family for other in known)
+    )

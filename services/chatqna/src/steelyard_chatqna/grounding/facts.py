@@ -64,6 +64,21 @@ class Fact(NamedTuple):
     quantity: Quantity | None = None
     dates: tuple[Date, ...] = ()
 
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What the fact says, wherever it stands: numbers written alike may differ in sign, unit or what they count."""
+        quantity = self.quantity
+        measured = None if quantity is None else (quantity.values, quantity.unit, quantity.counted)
+        return (self.kind, self.key, measured)
+
+    @property
+    def family(self) -> str:
+        """The letters that an identifier begins with: `AX-104` and `AX-200` are of one family."""
+        for position, char in enumerate(self.key):
+            if not char.isalpha():
+                return self.key[:position]
+        return ""
+
 
 class Facts(NamedTuple):
     """The facts of one sentence in text order, the spans of its negations, and units that have no number.

@@ -1,24 +1,21 @@
 """Where each fact of the sent chunks stands, so that a claim is compared only with the sentences that share one."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import cached_property
 from typing import NamedTuple
 
+from .chunks import read_chunk
 from .evidence import SentChunk
 from .facts import Fact, Facts, Kind
-from .languages import UNKNOWN, detect, survey
+from .languages import UNKNOWN
 from .lexicon.concepts import OPPOSITE_OF
 from .lexicon.german import GERMAN
 from .lexicon.language import Language
-from .numbers import plain
 from .quantities import Quantity
-from .reading import read_facts
-from .sentences import Sentence, split_sentences
 from .stems import stem
-from .units import Unit, comparable
+from .units import Unit, comparable, general
 
 _RUN_SHARE = 0.6
 """Share of the character pairs of an unspaced word that make it found."""
@@ -29,12 +26,6 @@ _LONGEST_ENDING = 3
 
 _SHORTEST_PART = 5
 """Letters that a part of a German compound has at least."""
-
-_SURE_MARGIN = 2
-"""Function words by which a sentence has to show a language of its own, in a chunk of another (a manual in two)."""
-
-_COLUMN = re.compile(r"[|\t]")
-_BARE = Quantity(frozenset(), None, 0)
 
 
 class Hit(NamedTuple):
@@ -48,9 +39,7 @@ class Hit(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """One sentence of a sent chunk. `near` are the sentences whose subject it may continue: the one before it, the
-    heading above it, the head of its table; `heading` are the last two alone. A `row` is one of a table.
-    """
+    """One sentence of a sent chunk; `near` and `heading` are evidence sentences, as in `ReadSentence`."""
 
     chunk: int
     start: int
@@ -82,72 +71,56 @@ class EvidenceIndex:
         for number, chunk in enumerate(chunks):
             self._add_chunk(number, chunk.text)
 
-    def _add_chunk(self, number: int, original: str) -> None:
-        text = plain(original)
-        language, mixed = survey(text)
+    def _add_chunk(self, number: int, text: str) -> None:
+        language, sentences = read_chunk(text)
         self.languages.append(language)
-        heading: int | None = None
-        head: int | None = None
-        before: Sentence | None = None
-        for sentence in split_sentences(original):
-            position = len(self.sentences)
-            own = detect(text[sentence.start : sentence.end], _SURE_MARGIN) if mixed else UNKNOWN
-            spoken = language if own is UNKNOWN else own
-            facts = read_facts(text, sentence.start, sentence.end, spoken)
-            if not sentence.row:
-                head = None
-            above = tuple(place for place in (heading, head) if place is not None)
-            follows = before is not None and not sentence.row and not before.row
-            near = (*above, position - 1) if follows and position - 1 not in above else above
-            if sentence.row and head is not None:
-                facts = self._with_columns(text, sentence, facts, self.sentences[head])
-            span = (sentence.start, sentence.end)
-            self.sentences.append(Evidence(number, *span, facts, spoken, sentence.row, near, above))
-            self._add_facts(position, facts)
-            if text.startswith("#", sentence.start):
-                heading = position
-            if sentence.row and head is None:
-                head = position
-            before = sentence
-
-    def _with_columns(self, text: str, row: Sentence, facts: Facts, head: Evidence) -> Facts:
-        """Give the bare numbers of a table row the units of their columns' heads."""
-        units = {_column(text, head.start, start): unit for start, unit in head.facts.units}
-        if not units:
-            return facts
-        read = []
-        for fact in facts.facts:
-            quantity = fact.quantity
-            unit = None if quantity is None else units.get(_column(text, row.start, fact.start))
-            if quantity is not None and quantity.unit is None and unit is not None:
-                fact = fact._replace(quantity=quantity._replace(unit=unit))
-            read.append(fact)
-        return facts._replace(facts=read)
+        first = len(self.sentences)
+        for position, read in enumerate(sentences, start=first):
+            near = tuple(first + place for place in read.near)
+            heading = tuple(first + place for place in read.heading)
+            self.sentences.append(Evidence(number, *read[:5], near, heading))
+            self._add_facts(position, read.facts)
 
     def _add_facts(self, position: int, facts: Facts) -> None:
-        places = self._places
         for fact in facts.facts:
             hit = Hit(position, fact.clause, fact.part, fact.start, fact.negated)
-            if fact.kind is Kind.NUMBER and fact.quantity is not None:
+            if fact.kind is Kind.NUMBER:
                 self.values.append(Value(fact, hit))
             elif fact.kind is Kind.DATE:
                 self._dates.append((fact, hit))
-                for date in fact.dates[:1]:
-                    if date.year is not None:
-                        year = _BARE._replace(values=frozenset({Decimal(date.year)}))
-                        self.values.append(Value(fact._replace(kind=Kind.NUMBER, quantity=year), hit))
+                year = fact.dates[0].year
+                if year is not None:
+                    bare = Quantity(frozenset({Decimal(year)}), None, fact.end)
+                    self.values.append(Value(fact._replace(kind=Kind.NUMBER, quantity=bare), hit))
             elif fact.kind is Kind.RUN:
                 for pair in (*_pairs(fact.key), *fact.key):
-                    places.setdefault(pair, []).append(hit)
+                    self._add_place(pair, hit)
             elif fact.kind in (Kind.COLOUR, Kind.DIRECTION):
-                places.setdefault(f"{fact.kind}:{fact.key}", []).append(hit)
-                places.setdefault(fact.form, []).append(hit)
+                self._add_place(f"{fact.kind}:{fact.key}", hit)
+                self._add_place(fact.form, hit)
             else:
                 if fact.kind is Kind.IDENTIFIER:
                     self.values.append(Value(fact, hit))
-                places.setdefault(fact.key, []).append(hit)
+                self._add_place(fact.key, hit)
                 if fact.form != fact.key:
-                    places.setdefault(fact.form, []).append(hit)
+                    self._add_place(fact.form, hit)
+
+    def _add_place(self, key: str, hit: Hit) -> None:
+        """Add a place of `key`, unless the one before is in the same part of the sentence and says the same."""
+        hits = self._places.setdefault(key, [])
+        if not hits or hits[-1][:3] != hit[:3] or hits[-1].negated != hit.negated:
+            hits.append(hit)
+
+    @cached_property
+    def _values_by_sort(self) -> dict[str, list[Value]]:
+        by_sort: dict[str, list[Value]] = {}
+        for value in self.values:
+            by_sort.setdefault(_sort(value.fact), []).append(value)
+        return by_sort
+
+    def values_like(self, fact: Fact) -> list[Value]:
+        """Return the values that may be of the sort of a number or identifier: its dimension, or its first letters."""
+        return self._values_by_sort.get(_sort(fact), [])
 
     @cached_property
     def _vocabulary(self) -> list[str]:
@@ -304,6 +277,13 @@ def _first_parts(part: str) -> tuple[str, ...]:
     return (stem(part, GERMAN.code), *(part.removesuffix(joint) for joint in ("s", "n", "en", "es", "er", "e")))
 
 
+def _sort(fact: Fact) -> str:
+    quantity = fact.quantity
+    if quantity is None:
+        return f"identifier {fact.family}"
+    return "" if quantity.unit is None else general(quantity.unit.dimension)
+
+
 def _majority(hits: Sequence[Hit]) -> Hit:
     """The place of a word whose pairs were found apart: the first, denied if most of them are."""
     return hits[0]._replace(negated=2 * sum(hit.negated for hit in hits) > len(hits))
@@ -311,7 +291,3 @@ def _majority(hits: Sequence[Hit]) -> Hit:
 
 def _pairs(run: str) -> tuple[str, ...]:
     return tuple(run[at : at + 2] for at in range(len(run) - 1))
-
-
-def _column(text: str, start: int, position: int) -> int:
-    return len(_COLUMN.findall(text, start, position))

@@ -27,8 +27,10 @@ _SCRIPT_SHARE = 0.2
 """A script decides the language from this share of the letters on: model numbers in Latin letters stand in any text."""
 
 _SECOND_SHARE = 0.25
-_SECOND_LEAST = 4
-"""What a second language needs, of the function words or letters that show the first, to count as spoken as well."""
+"""Share of the function words of one language that those of another need, to count as spoken as well and not shared."""
+
+_FEW = 3
+"""Letters of a script, and function words of a language, from which on a text of another language has some of it."""
 
 
 class Survey(NamedTuple):
@@ -49,8 +51,9 @@ def survey(text: str, margin: int = 1) -> Survey:
     seen = _LATIN_WORD.findall(text.casefold())
     english = sum(map(_ENGLISH_WORDS.__contains__, seen))
     german = sum(map(_GERMAN_WORDS.__contains__, seen))
-    first, second = sorted((kana + han, arabic, english, german))[:1:-1]
-    mixed = second >= _SECOND_LEAST and second >= _SECOND_SHARE * first
+    scripts = sum(count >= _FEW for count in (kana + han, arabic, english + german))
+    rarer = min(english, german)
+    mixed = scripts > 1 or (rarer >= _FEW and rarer >= _SECOND_SHARE * max(english, german))
     if kana + han + arabic:
         letters = max(1, sum(map(len, seen)))
         if kana + han >= _SCRIPT_SHARE * letters:

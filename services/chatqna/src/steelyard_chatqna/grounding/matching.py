@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from .binding import is_misbound, unknown_sibling
+from .binding import Binding, unknown_sibling
 from .claims import Claims, Question
 from .coverage import Coverage
 from .facts import DECISIVE, HARD, Fact, Kind
-from .index import EvidenceIndex
+from .index import EvidenceIndex, Hit
 from .lexicon.language import Language
 from .lexicon.measures import MEASURE_OF
 from .places import Located
@@ -38,6 +38,7 @@ class Matcher:
     def __init__(self, index: EvidenceIndex, question: Question, language: Language) -> None:
         self._index = index
         self._language = language
+        self._found: dict[tuple[object, ...], tuple[dict[int, list[Hit]], float]] = {}
         self._asked_keys = question.keys
         self._asked_denied = question.denied_clauses
         self._question = self._locate(question.facts)
@@ -47,7 +48,15 @@ class Matcher:
         ]
 
     def _locate(self, facts: Iterable[Fact]) -> list[Located]:
-        return [Located.of(fact, self._index.find(fact, self._language), len(self._index.sentences)) for fact in facts]
+        return [Located(fact, *self._find(fact)) for fact in facts]
+
+    def _find(self, fact: Fact) -> tuple[dict[int, list[Hit]], float]:
+        """Look for a fact once, however often the answer repeats it."""
+        key = (fact.content, fact.form)
+        if key not in self._found:
+            hits = self._index.find(fact, self._language)
+            self._found[key] = Located.of(fact, hits, len(self._index.sentences))[1:]
+        return self._found[key]
 
     def match(self, claims: Claims) -> list[Match]:
         """Return one match for each group of `claims`."""
@@ -58,18 +67,20 @@ class Matcher:
         if lost:
             return [Match({}, lost) for _ in claims.groups]
         by_place = {(found.fact.start, found.fact.kind): found for found in located}
+        binding = Binding([*located, *self._question], self._index)
         return [
-            self._claim([by_place[fact.start, fact.kind] for fact in group], located, claims) for group in claims.groups
+            self._claim([by_place[fact.start, fact.kind] for fact in group], located, claims, binding)
+            for group in claims.groups
         ]
 
-    def _claim(self, group: list[Located], sentence: list[Located], claims: Claims) -> Match:
+    def _claim(self, group: list[Located], sentence: list[Located], claims: Claims, binding: Binding) -> Match:
         first: Match | None = None
         contradicted = 0.0
         for main in self._coverage.candidates(group, sentence):
             covered = sum(self._coverage.share(found, main) * found.value for found in group)
             if covered < contradicted:
                 continue
-            match = self._try(main, group, sentence, claims)
+            match = self._try(main, group, sentence, claims, binding)
             if match.holds:
                 return match
             if match.cue:
@@ -84,7 +95,7 @@ class Matcher:
         # Words of another language can not be missed there.
         return Match({}, facts if comparable or not decisive else decisive)
 
-    def _try(self, main: int, group: list[Located], sentence: list[Located], claims: Claims) -> Match:
+    def _try(self, main: int, group: list[Located], sentence: list[Located], claims: Claims, binding: Binding) -> Match:
         support, missing, covered = self._coverage.cover(main, group)
         decisive = [
             found.fact
@@ -100,10 +111,9 @@ class Matcher:
             return Match({}, repeated)
         if not self._coverage.enough(covered, group):
             return Match({}, [found.fact for found in missing])
-        context = [*sentence, *self._question]
         for place, facts in support.items():
             for found in facts:
-                if found.fact.key not in self._asked_keys and is_misbound(found, place, context, self._index):
+                if found.fact.key not in self._asked_keys and binding.is_wrong(found, place):
                     return Match({}, [found.fact])
         clauses = {found.fact.clause for found in group}
         cue = self._denial(support, [found for found in sentence if found.fact.clause in clauses], claims)

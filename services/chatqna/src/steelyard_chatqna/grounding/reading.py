@@ -249,13 +249,19 @@ class _Reader:
         """Take the negations of an unspaced script out of the text, so that `不得` is no word of its own."""
         if language.negation_pattern is None or language.negation_idioms is None:
             return text
-        idioms = [match.span() for match in language.negation_idioms.finditer(text, self._start, self._end)]
-        blanked = text
+        idiomatic = {
+            position
+            for match in language.negation_idioms.finditer(text, self._start, self._end)
+            for position in range(*match.span())
+        }
+        parts: list[str] = []
+        position = 0
         for match in language.negation_pattern.finditer(text, self._start, self._end):
-            if not any(low <= match.start() < high for low, high in idioms):
+            if match.start() not in idiomatic:
                 self._cues.append(match.span())
-                blanked = blanked[: match.start()] + "\u3000" * len(match.group()) + blanked[match.end() :]
-        return blanked
+                parts += [text[position : match.start()], "\u3000" * len(match.group())]
+                position = match.end()
+        return "".join([*parts, text[position:]]) if parts else text
 
     def _deny(self, clause: int, end: int) -> None:
         """Let a negation that ends at `end` deny its clause; a second one in the same clause takes the first back."""

@@ -151,9 +151,11 @@ def rate(numerator: Unit, denominator: Unit) -> Unit:
     return Unit(f"{numerator.dimension}/{denominator.dimension}", numerator.factor / denominator.factor)
 
 
+def general(dimension: str) -> str:
+    """Return the sort that a dimension is of: that itself, but one for the three ways to give a temperature."""
+    return "temperature" if dimension in ("degree", "celsius", "fahrenheit") else dimension
+
+
 def comparable(one: str, other: str) -> bool:
-    """Whether quantities of these two dimensions can be compared."""
-    if one == other:
-        return True
-    pair = {one, other}
-    return "degree" in pair and bool(pair & {"celsius", "fahrenheit"})
+    """Whether quantities of these two dimensions can be compared; a plain degree may be of either temperature scale."""
+    return one == other or ("degree" in (one, other) and general(one) == general(other) == "temperature")

@@ -1,9 +1,9 @@
 """German. Nouns are written with capitals, so that a capital does not show a name."""
 
 from .language import Language
-from .words import words
+from .words import folded
 
-_FINITE = words(
+_FINITE = folded(
     """
     ist sind war waren sei wird werden wurde wurden hat haben hatte hatten kann können konnte konnten darf dürfen muss
     müssen musste soll sollen sollte sollten will wollen mag möchte würde würden
@@ -13,7 +13,7 @@ _FINITE = words(
 GERMAN = Language(
     code="de",
     function_words=_FINITE
-    | words(
+    | folded(
         """
         der die das den dem des ein eine einen einem einer eines er sie es ihn ihm ihr ihre ihren ihrem ihrer ihres sein
         seine seinen seinem seiner seines wir uns unser unsere man sich dies diese dieser dieses diesen diesem jene
@@ -27,7 +27,7 @@ GERMAN = Language(
         ans aufs ins übers unters a u
         """
     ),
-    light_words=words(
+    light_words=folded(
         """
         besteht bestehen machen macht gemacht verwenden verwendet genutzt nutzen heißt heißen genannt nennen gibt geben
         beträgt betragen liegt liegen befindet befinden erfolgt erfolgen gehört gehören enthält enthalten lassen lässt
@@ -35,15 +35,15 @@ GERMAN = Language(
         art weise wert anzahl menge bekommen bekommt erhält erhalten
         """
     ),
-    negations=words(
+    negations=folded(
         """
         nicht kein keine keinen keinem keiner keines nie niemals nichts niemand weder keinesfalls keineswegs
         """
     ),
-    prohibitions=words("verboten untersagt unzulässig"),
-    local_negations=words("ohne außer ausgenommen"),
-    contrasts=words("aber sondern jedoch obwohl während weil da sonst"),
-    coordinators=words("und oder sowie dann welche welcher"),
+    prohibitions=folded("verboten untersagt unzulässig"),
+    local_negations=folded("ohne außer ausgenommen"),
+    contrasts=folded("aber sondern jedoch obwohl während weil da sonst"),
+    coordinators=folded("und oder sowie dann welche welcher"),
     finite=_FINITE,
     decimal_comma=True,
 )
