@@ -62,6 +62,28 @@ def test_the_same_id_is_replaced(store: LedgerStore) -> None:
     assert found.question == "new"
 
 
+def test_the_kept_size_is_the_sum_of_the_sizes_whatever_happens(path: Path, clock: Clock) -> None:
+    def sizes() -> tuple[list[int], int]:
+        with sqlite3.connect(path) as other:
+            kept = [row[0] for row in other.execute("SELECT bytes FROM kept")]
+            (total,) = other.execute("SELECT coalesce(sum(size), 0) FROM ledgers").fetchone()
+        other.close()
+        return kept, total
+
+    for _ in range(2):
+        store = LedgerStore(path, 30, ROOM)
+        store.put(ledger("a"))
+        store.put(ledger("b"))
+        store.put(ledger("a", "a much longer question than before"))
+        kept, total = sizes()
+        assert kept == [total] != [0]
+        clock.now += 31 * DAY_S
+        store.put(ledger("c"))
+        kept, total = sizes()
+        assert kept == [total] != [0]
+        store.close()
+
+
 def test_a_restart_loses_nothing(path: Path, clock: Clock) -> None:
     first = LedgerStore(path, 30, ROOM)
     first.put(ledger("one"))

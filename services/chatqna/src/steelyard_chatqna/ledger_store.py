@@ -27,6 +27,14 @@ CREATE TABLE IF NOT EXISTS ledgers (
     body BLOB NOT NULL
 );
 CREATE INDEX IF NOT EXISTS ledgers_by_age ON ledgers (created);
+-- The sum of all sizes is kept as it changes: adding it up for every ledger would cost more with each one kept.
+CREATE TABLE IF NOT EXISTS kept (bytes INTEGER NOT NULL);
+INSERT INTO kept
+    SELECT total FROM (SELECT coalesce(sum(size), 0) AS total FROM ledgers) WHERE NOT EXISTS (SELECT 1 FROM kept);
+CREATE TRIGGER IF NOT EXISTS ledger_added AFTER INSERT ON ledgers
+    BEGIN UPDATE kept SET bytes = bytes + new.size; END;
+CREATE TRIGGER IF NOT EXISTS ledger_dropped AFTER DELETE ON ledgers
+    BEGIN UPDATE kept SET bytes = bytes - old.size; END;
 """
 
 
@@ -48,6 +56,8 @@ class LedgerStore:
         try:
             with _typed(path):
                 self._connection.execute("PRAGMA journal_mode=WAL")
+                # Without this, replacing a ledger would not be seen as dropping the old one.
+                self._connection.execute("PRAGMA recursive_triggers=ON")
                 self._connection.executescript(_SCHEMA)
                 self._drop_old()
         except LedgerStoreError:
@@ -102,15 +112,12 @@ class LedgerStore:
         self._connection.execute("DELETE FROM ledgers WHERE created < ?", (self._oldest(),))
 
     def _drop_excess(self) -> None:
-        (size,) = self._connection.execute("SELECT coalesce(sum(size), 0) FROM ledgers").fetchone()
-        if size <= self._max_bytes:
-            return
-        oldest = self._connection.execute("SELECT id, size FROM ledgers ORDER BY rowid").fetchall()
-        for ledger_id, one in oldest:
-            if size <= self._max_bytes:
-                break
-            self._connection.execute("DELETE FROM ledgers WHERE id = ?", (ledger_id,))
-            size -= one
+        while self._kept_bytes() > self._max_bytes:
+            self._connection.execute("DELETE FROM ledgers WHERE rowid = (SELECT min(rowid) FROM ledgers)")
+
+    def _kept_bytes(self) -> int:
+        (kept,) = self._connection.execute("SELECT bytes FROM kept").fetchone()
+        return int(kept)
 
 
 @contextmanager
