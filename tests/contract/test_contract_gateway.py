@@ -56,6 +56,9 @@ def test_an_answer_has_citations_that_can_be_proven(stack: Stack, client: openai
         sent = next(entry for entry in ledger.entries if entry.chunk_id == citation.chunk_id)
         assert sent.rank == citation.marker
     assert ledger.answer == answer.choices[0].message.content
+    # Who reads the values must be able to see what they were held against.
+    assert ledger.settings["min_value_threshold"] == -1.0
+    assert ledger.settings["strategy"] == "adaptive"
 
 
 def test_usage_and_budget_are_the_model_servers_own(stack: Stack, client: openai.OpenAI) -> None:

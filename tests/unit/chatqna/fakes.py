@@ -117,6 +117,7 @@ def evidence(
         score_kind=kind,
         degraded=tuple(degraded),
         policy_hash="policy",
+        selection_settings={"min_value_threshold": -1.0},
     )
 
 

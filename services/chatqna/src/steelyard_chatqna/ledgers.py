@@ -29,7 +29,7 @@ def of_evidence(ledger_id: str, evidence: Evidence) -> Ledger:
         entries=list(evidence.entries),
         totals=totals(evidence.entries),
         evidence=[_without_vector(chunk) for chunk in evidence.candidates],
-        settings=dict(evidence.ask.policy),
+        settings={**evidence.ask.policy, **evidence.selection_settings},
         timings_ms={stage: round(spent, 1) for stage, spent in context.current().timings_ms.items()},
     )
 

@@ -77,7 +77,11 @@ class RerankedDoc(Response):
 
 
 class RerankingResponse(Response):
-    """Selection and ledger. `reranked_docs` are in rank order; every candidate has one ledger entry."""
+    """Selection and ledger. `reranked_docs` are in rank order; every candidate has one ledger entry.
+
+    `settings` are the effective values that the strategy selected with, by the names of `SelectionOverrides`, `top_n` and
+    `threshold`; a reader needs them to see why a value was enough.
+    """
 
     id: str | None = None
     outcome: Outcome
@@ -88,6 +92,7 @@ class RerankingResponse(Response):
     initial_query: str
     reranked_docs: list[RerankedDoc]
     ledger: list[LedgerEntry]
+    settings: dict[str, Number | None] = Field(default_factory=dict)
 
 
 class RerankDocument(Request):

@@ -81,7 +81,7 @@ class Ranking:
             )
         judged = self._costed(readable, judged)
         reply = await self._selecting.run(_selected, request, strategy, settings, rows, below, judged, embeddings)
-        return reply.model_copy(update={"policy_hash": policy})
+        return reply.model_copy(update={"policy_hash": policy, "settings": asdict(settings)})
 
     async def judge(self, query: str, texts: Mapping[str, str]) -> dict[str, Judgement]:
         """Score texts by id; nothing to score asks no backend.

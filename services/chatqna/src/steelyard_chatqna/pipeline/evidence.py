@@ -3,6 +3,7 @@
 The same function serves chat, `/v1/inspect` and the laboratory.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from steelyard_contracts.documents import CandidateMetadata, SearchedMultimodalDoc
@@ -63,6 +64,7 @@ class Evidence:
     score_kind: ScoreKind
     degraded: tuple[Degradation, ...]
     policy_hash: str
+    selection_settings: Mapping[str, float | None]
 
     @property
     def outcome(self) -> Outcome:
@@ -124,6 +126,7 @@ async def gather(ask: Ask, parts: Parts) -> Evidence:
         entries=tuple(selection.ledger),
         score_kind=selection.score_kind,
         degraded=tuple(part for part in (found.degraded, selection.degraded) if part is not None),
+        selection_settings=selection.settings,
         policy_hash=policy_hash(
             {
                 **parts.policy,
