@@ -9,7 +9,7 @@ EDITABLE := $(foreach d,$(DISTS),-e services/$(d))
 .PHONY: help setup models demo test lint types imports unit deploy-test bench lock generate clean
 
 help: ## Print this help
-	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 $(BIN)/.installed: requirements/dev.lock $(wildcard services/*/pyproject.toml)
 	$(PYTHON) -m venv $(VENV)
@@ -60,4 +60,4 @@ lock: ## Renew requirements/*.lock; takes only releases that are at least 14 day
 	  requirements/$$name.in -o requirements/$$name.lock || exit 1; done
 
 clean: ## Remove the environment and what a demo left
-	rm -rf $(VENV) .steelyard
+	rm -rf $(VENV) .venv-ansible .venv-bench .steelyard

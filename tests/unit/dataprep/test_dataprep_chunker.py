@@ -199,10 +199,10 @@ def test_overlap_repeats_the_end_of_the_previous_chunk() -> None:
     ]
 
 
-def test_the_page_on_which_a_chunk_begins(make_pdf: Callable[..., bytes]) -> None:
+def test_the_page_of_a_chunk_is_named_only_when_all_of_it_stands_there(make_pdf: Callable[..., bytes]) -> None:
     document = parse("a.pdf", make_pdf(["First page words."], [], ["Third page words."]))
     assert [span.page for span in chunk(document, len, max_tokens=18)] == [1, 3]
-    assert [span.page for span in chunk(document, len, max_tokens=50)] == [1]
+    assert [span.page for span in chunk(document, len, max_tokens=50)] == [None]
     assert [span.page for span in chunk(plain("no pages"), len, max_tokens=50)] == [None]
 
 

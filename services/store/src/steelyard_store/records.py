@@ -82,7 +82,7 @@ class Chunk:
     Attributes:
         ordinal: position among the document's chunks, unique per document.
         tokens: length of ``text`` in the embedding model's tokens.
-        page: 1-based page where the span starts, None for formats without pages.
+        page: 1-based page on which all of the span stands, None where there is no such page.
         parent_id: the section or chunk above it in the document tree, if there is a tree.
     """
 

@@ -60,7 +60,8 @@ def chunk(
         index = bisect_right(section_starts, end - 1) - 1
         section = document.sections[index]
         path = (*section.path, section.title) if section.level > 0 else section.path
-        page = document.pages[bisect_right(page_starts, start) - 1].number if page_starts else None
+        first, last = (bisect_right(page_starts, position) - 1 for position in (start, end - 1))
+        page = document.pages[first].number if page_starts and first == last else None
         chunks.append(ChunkSpan(ordinal, start, end, count_tokens(document.text[start:end]), index, path, page))
     return tuple(chunks)
 

@@ -15,7 +15,8 @@ class ChunkSpan:
 
     `tokens` is its length in the counter it was sized with. `section` indexes the document's sections;
     `section_path` is that section's headings, outermost first, with its own (empty for text before the first
-    heading). `page` is the page on which the chunk begins, from 1, or None for formats without pages.
+    heading). `page` is the page on which all of the chunk stands, from 1; None for formats without pages,
+    and for a chunk over a page break: a citation names no page rather than a wrong one.
     """
 
     ordinal: int

@@ -126,15 +126,19 @@ class StrategySettings(Settings):
 class AdaptiveSettings(Settings):
     """The adaptive strategy's constants (docs/reference/selection.md)."""
 
-    novelty_sigmoid_a: FloatSetting = Field(default=20.0, description="Steepness of the novelty-to-weight logistic.")
-    novelty_sigmoid_b: FloatSetting = Field(default=0.25, description="Midpoint of the novelty-to-weight logistic.")
-    token_cost_alpha: Annotated[FloatSetting, Field(ge=0)] = Field(
+    novelty_sigmoid_a: Annotated[FloatSetting, Field(ge=0, le=1_000_000)] = Field(
+        default=20.0, description="Steepness of the novelty-to-weight logistic."
+    )
+    novelty_sigmoid_b: Annotated[FloatSetting, Field(ge=-1_000_000, le=1_000_000)] = Field(
+        default=0.25, description="Midpoint of the novelty-to-weight logistic."
+    )
+    token_cost_alpha: Annotated[FloatSetting, Field(ge=0, le=1_000_000)] = Field(
         default=0.0025, description="Cost of one token of context."
     )
     min_value_threshold: FloatSetting = Field(
         default=-1.0, description="A candidate is kept only when its value is above this."
     )
-    confusion_cost_weight: Annotated[FloatSetting, Field(ge=0)] = Field(
+    confusion_cost_weight: Annotated[FloatSetting, Field(ge=0, le=1_000_000)] = Field(
         default=1.0, description="Factor on the confusion cost; 1.0 is the published form."
     )
     adaptive_floor_score: OptionalProbabilitySetting = Field(
