@@ -245,6 +245,7 @@ class TestBreakingOff:
                             break
             except UpstreamError as error:
                 caught.append(error)
+            assert not llm.open, "the connection is closed where it is left, not when the garbage is collected"
             return draft, shown
 
         try:

@@ -118,6 +118,32 @@ class TestAbstain:
         assert judged == ["The pump is painted black. ", "It was made in 1987. ", UNSUPPORTED]
 
 
+class TestVerdictsThatDisagree:
+    """What a judge says of a part and of the whole need not agree; the gate has to be right either way."""
+
+    def said(self, text: str, *, cites: bool, groundless: bool) -> Verdict:
+        citations = judge(SEAL, QUESTION, SENT, ATTRIBUTED).citations if cites else ()
+        return Verdict(text, citations, (), 0, groundless)
+
+    def test_a_citation_in_a_groundless_part_opens_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(
+            "steelyard_chatqna.gate.judge", lambda text, *rest: self.said(text, cites=True, groundless=True)
+        )
+        shown, gate, verdict = fed(words(SUPPORTED), ATTRIBUTED, ABSTAIN)
+        assert set(shown) == {""}
+        assert gate.must_abstain(verdict)
+
+    def test_what_was_shown_is_not_taken_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(
+            "steelyard_chatqna.gate.judge",
+            lambda text, *rest: self.said(text, cites=True, groundless=text == SUPPORTED),
+        )
+        shown, gate, verdict = fed(words(SUPPORTED), ATTRIBUTED, ABSTAIN)
+        assert verdict.groundless
+        assert not gate.must_abstain(verdict)
+        assert "".join(shown) + gate.rest(verdict) == SUPPORTED
+
+
 class TestInline:
     @pytest.mark.parametrize("policy", GroundednessPolicy)
     def test_the_answer_is_shown_when_it_is_complete_without_invented_markers(self, policy: GroundednessPolicy) -> None:

@@ -300,18 +300,22 @@ class TestBreakingOff:
             begun = asyncio.Event()
 
             async def read() -> None:
-                async with aclosing(gateway.events(chat(stream=True))) as events:
-                    async for _ in events:
-                        begun.set()
-                        if leave == "stops reading":
-                            break
+                try:
+                    async with aclosing(gateway.events(chat(stream=True))) as events:
+                        async for _ in events:
+                            begun.set()
+                            if leave == "stops reading":
+                                break
+                finally:
+                    assert not bench.llm.open, "the model still works for nobody"
+                    assert len(bench.ledgers()) == 1, "the ledger is kept before anything else goes on"
 
             task = asyncio.create_task(read())
             await begun.wait()
             if leave == "is cancelled":
                 task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            assert not bench.llm.open, "the model still works for nobody"
+            [ended] = await asyncio.gather(task, return_exceptions=True)
+            assert ended is None or isinstance(ended, asyncio.CancelledError), ended
 
         bench.use(work, deadline_s)
         [ledger] = bench.ledgers()

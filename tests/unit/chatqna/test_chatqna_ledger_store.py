@@ -128,14 +128,14 @@ class TestAge:
 
 
 class TestOff:
-    def test_no_days_keep_nothing(self, path: Path) -> None:
+    def test_no_days_keep_nothing(self, path: Path, clock: Clock) -> None:
         store = LedgerStore(path, 0, ROOM)
         assert store.put(ledger("one")) is False
         assert store.get("one") is None
         store.close()
         assert ids(path) == []
 
-    def test_switching_it_off_forgets_what_was_kept(self, path: Path) -> None:
+    def test_switching_it_off_forgets_what_was_kept(self, path: Path, clock: Clock) -> None:
         first = LedgerStore(path, 30, ROOM)
         first.put(ledger("one"))
         first.close()

@@ -127,6 +127,11 @@ class TestCosineFloors:
         assert set(reasons(reply).values()) == {"below_cosine_floor"}
         assert (reply.outcome, made.scorer.seen) == ("empty", [])
 
+    def test_a_least_best_cosine_of_zero_is_one(self) -> None:
+        reply = rerank(bench(retrieval_min_score=0.0), request(TEXTS, dict.fromkeys(TEXTS, -0.1)))
+        assert set(reasons(reply).values()) == {"below_cosine_floor"}
+        assert kept(rerank(bench(retrieval_min_score=0.0), request(TEXTS, dict.fromkeys(TEXTS, 0.0)))) == ["b", "c"]
+
     def test_a_floor_of_zero_is_a_floor(self) -> None:
         cosines = {**COSINES, "c": -0.1, "d": 0.0}
         assert [

@@ -166,6 +166,14 @@ class TestOverrides:
         assert len(run(given | {"top_n": 1}, SelectionSettings(top_n=4)).kept) == 1
 
 
+@pytest.mark.parametrize("strategy", ["slice", "threshold", "slice_threshold", "knee_threshold"])
+def test_vectors_do_not_matter_to_other_strategies(strategy: str) -> None:
+    given = body([0.9, 0.8, 0.1], strategy=strategy, query_embedding=None)
+    bare = {**given, "candidates": [{**one, "embedding": None} for one in given["candidates"]]}
+    assert run(given) == run(bare)
+    assert all(entry.value is None for entry in run(given).ledger)
+
+
 def test_the_ledger_repeats_score_and_position() -> None:
     candidates = [{"id": "b", "score": 0.2, "tokens": 1}, {"id": "a", "score": 0.4, "tokens": 1}]
     ledger = {one.chunk_id: one for one in run({"strategy": "slice", "candidates": candidates}).ledger}

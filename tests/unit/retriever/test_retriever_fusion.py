@@ -38,11 +38,11 @@ def test_scores_and_order_are_the_formulas(given_rankings: list[list[str]]) -> N
 
 def test_equal_scores_go_by_the_best_single_rank_and_then_by_id() -> None:
     assert [one for one, _ in reciprocal_rank_fusion([["b", "x"], ["a", "y"]])] == ["a", "b", "x", "y"]
-    # 1/61 + 1/64 < 1/62 + 1/63, so a better single rank does not outweigh the sum.
-    first, second = ["m", "n", "o", "p"], ["q", "n", "r", "m"]
-    fused = dict(reciprocal_rank_fusion([first, second]))
-    assert fused["n"] == pytest.approx(2 / 62)
-    assert fused["m"] == pytest.approx(1 / 61 + 1 / 64)
+    # Rank 62 twice is exactly as much as rank 1 once: 2 / 122 = 1 / 61.
+    first = ["z", *(f"f{number}" for number in range(60)), "a"]
+    second = [*(f"g{number}" for number in range(61)), "a"]
+    fused = reciprocal_rank_fusion([first, second])
+    assert [one for one, score in fused if score == 1 / 61] == ["g0", "z", "a"]
 
 
 def test_the_order_of_the_rankings_does_not_matter() -> None:

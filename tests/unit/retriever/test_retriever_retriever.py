@@ -113,6 +113,7 @@ def test_constraints_narrow_and_an_empty_list_matches_nothing() -> None:
     assert ids(ask(corpus(), constraints={"document_ids": ["b"]}, reranking_strategy="slice")) == ["b"]
     assert ids(ask(corpus(), constraints={"sources": ["a.md"]}, reranking_strategy="slice")) == ["a"]
     assert ids(ask(corpus(), constraints={"document_ids": []}, reranking_strategy="slice")) == []
+    assert ids(ask(corpus(), constraints={"sources": []}, reranking_strategy="slice")) == []
     assert ids(ask(corpus(), constraints={"document_ids": ["c"]}, reranking_strategy="slice")) == []
 
 

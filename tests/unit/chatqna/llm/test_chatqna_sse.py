@@ -26,13 +26,13 @@ STREAM = b"".join(
         b":keep-alive\n\n\n\r\n\r",
         f"data: {TEXTS[3]}\r\ndata\ndata:  {TEXTS[4]}\r\n: inside\r\n\n".encode(),
         b"database: not data\ndat: neither\n data: nor this\n\n",
-        f"data: {TEXTS[5]}\n\n".encode(),
+        f"data: {TEXTS[5]}\r\n\ndata: next\r\n\ndata: third\r\r\n".encode(),
         b"data\n\n",
         b"data: [DONE]\n\n",
         b"data: never finished",
     ]
 )
-EVENTS = [*TEXTS[:3], f"{TEXTS[3]}\n\n {TEXTS[4]}", TEXTS[5], "", "[DONE]"]
+EVENTS = [*TEXTS[:3], f"{TEXTS[3]}\n\n {TEXTS[4]}", TEXTS[5], "next", "third", "", "[DONE]"]
 
 
 def parsed(parts: Sequence[bytes], max_event_bytes: int = 2**20) -> list[str]:

@@ -84,6 +84,7 @@ class TestTheWay:
             found = gathered(neighbours)
             assert found.outcome == "degraded"
             assert [one.reason for one in found.degraded] == ["half"]
+            assert len(neighbours.reranker.asked) == (1 if texts else 0)
 
     def test_a_deadline_that_has_passed_starts_no_work(self) -> None:
         neighbours = FakeParts()
