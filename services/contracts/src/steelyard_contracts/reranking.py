@@ -79,8 +79,8 @@ class RerankedDoc(Response):
 class RerankingResponse(Response):
     """Selection and ledger. `reranked_docs` are in rank order; every candidate has one ledger entry.
 
-    `settings` are the effective values that the strategy selected with, by the names of `SelectionOverrides`, with `top_n`
-    and `threshold`; a reader needs them to see why a value was enough.
+    `settings` are the effective values that the strategy selected with, `top_n` and `threshold` among them, by the
+    names of `SelectionOverrides`; a reader needs them to see why a value was enough.
     """
 
     id: str | None = None
