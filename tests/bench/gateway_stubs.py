@@ -39,7 +39,7 @@ def retrieval(adaptive: bool) -> dict[str, object]:
 
 
 def reranking() -> dict[str, object]:
-    kept = [{"id": f"c{i}", "text": text(i), "score": 0.9, "rank": i + 1} for i in range(3)]
+    kept = [{"id": f"c{i}", "text": text(i), "score": 0.9 - i / 100, "rank": i + 1} for i in range(3)]
     ledger = [
         {
             "chunk_id": f"c{i}",

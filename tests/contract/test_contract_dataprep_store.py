@@ -101,3 +101,27 @@ def test_unknown_fields_and_links_are_refused(stack: Stack) -> None:
     links = requests.post(url, data={"link_list": '["http://example.org"]'}, timeout=60)
     assert (links.status_code, links.json()["code"]) == (403, "links_disabled")
     assert requests.post(url, data={"scope": "public"}, timeout=60).status_code == 422
+
+
+def test_a_bad_name_rejects_that_file_and_not_its_batch(stack: Stack) -> None:
+    reply = stack.ingest(("../escape.txt", b"Rail R-1 is bent."), ("rail.txt", b"Rail R-2 is straight."))
+    assert reply.status_code == 207
+    bad, good = reply.json()["files"]
+    assert (bad["status"], bad["error"]["code"]) == ("rejected", "invalid_request")
+    assert good["status"] == "published"
+
+
+def test_a_body_that_is_cut_off_loses_no_file_silently(stack: Stack) -> None:
+    part = '--cut\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n{text}\r\n'
+    whole = part.format(name="cut-1.txt", text="Hinge H-1.") + part.format(name="cut-2.txt", text="Hinge H-2.")
+    headers = {"Content-Type": "multipart/form-data; boundary=cut"}
+    url = f"{stack.dataprep.url}/v1/dataprep/ingest"
+    cut = requests.post(url, data=whole[:-6].encode(), headers=headers, timeout=60)
+    assert (cut.status_code, cut.json()["code"]) == (422, "invalid_request")
+    complete = requests.post(url, data=(whole + "--cut--\r\n").encode(), headers=headers, timeout=60)
+    assert [one["status"] for one in complete.json()["files"]] == ["published", "published"]
+
+
+def test_json_keeps_the_common_limit_beside_large_uploads(stack: Stack) -> None:
+    reply = post(stack.dataprep, "/v1/dataprep/delete", {"file_path": "x" * (17 * 2**20)})
+    assert (reply.status_code, reply.json()["code"]) == (413, "body_too_large")

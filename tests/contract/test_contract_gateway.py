@@ -82,8 +82,10 @@ def test_a_stream_gives_the_same_text_and_the_extension_last(client: openai.Open
 def test_the_requests_strategy_is_the_one_that_is_used(stack: Stack, strategy: str) -> None:
     stack.retriever_proxy.rewrite = lambda reply: seen.update(reply) or reply
     seen: dict[str, Any] = {}
-    ledger = post(stack.chatqna, "/v1/inspect", {"messages": QUESTION, "reranking_strategy": strategy}).json()
+    reply = post(stack.chatqna, "/v1/inspect", {"messages": QUESTION, "reranking_strategy": strategy})
+    ledger = reply.json()
     assert ledger["strategy"] == strategy
+    assert reply.headers["X-Policy-Hash"] == ledger["policy_hash"]
     check_invariant(Ledger.model_validate(ledger))
     assert ("embedding" in seen) == (strategy == "adaptive")
 

@@ -20,6 +20,7 @@ def test_the_retrievers_reply_can_be_posted_as_it_is(stack: Stack, strategy: str
     reply = post(stack.reranker, "/v1/reranking", {**found, "reranking_strategy": strategy})
     assert reply.status_code == 200, reply.text
     body = reply.json()
+    assert reply.headers["X-Policy-Hash"] == body["policy_hash"]
     counted = totals(ledger_of(body))
     assert counted.retrieved == len(found["retrieved_docs"])
     assert counted.retrieved == counted.sent + sum(counted.dropped.values())

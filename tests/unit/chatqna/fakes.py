@@ -223,16 +223,20 @@ def retrieved(body: dict[str, Any], texts: Mapping[str, str] = TEXTS) -> dict[st
     }
 
 
-def reranked(body: dict[str, Any], keep: Sequence[str] | None = None, **changes: Any) -> dict[str, Any]:
-    """A reply that keeps `keep` (by default the first two) in that order."""
-    ids = [one["chunk_id"] for one in body["metadata"]]
+def reranked(
+    body: dict[str, Any], keep: Sequence[str] | None = None, *, kind: str = "rerank", **changes: Any
+) -> dict[str, Any]:
+    """A reply that keeps `keep` (by default the first two) in that order, with scores of `kind`."""
+    entries = {one["chunk_id"]: one for one in body["metadata"]}
+    ids = list(entries)
     kept = list(ids[:2] if keep is None else keep)
     texts = {one["chunk_id"]: doc["text"] for one, doc in zip(body["metadata"], body["retrieved_docs"], strict=True)}
     ledger = [
         {
             "chunk_id": chunk_id,
+            "document_id": entries[chunk_id]["document_id"],
             "retrieval_rank": number,
-            "scores": {"cosine": 0.5, "rerank": 0.9},
+            "scores": entries[chunk_id]["scores"] | ({"rerank": 0.9} if kind == "rerank" else {}),
             "fate": "sent" if chunk_id in kept else "dropped",
             "reason": "selected" if chunk_id in kept else "over_top_n",
             **({"rank": kept.index(chunk_id) + 1} if chunk_id in kept else {}),
@@ -243,10 +247,15 @@ def reranked(body: dict[str, Any], keep: Sequence[str] | None = None, **changes:
         "outcome": "ok" if kept else "empty",
         "policy_hash": "reranker-policy",
         "strategy": body["reranking_strategy"],
-        "score_kind": "rerank",
+        "score_kind": kind,
         "initial_query": body["initial_query"],
         "reranked_docs": [
-            {"id": chunk_id, "text": texts[chunk_id], "score": 0.9, "rank": rank}
+            {
+                "id": chunk_id,
+                "text": texts[chunk_id],
+                "score": 0.9 if kind == "rerank" else entries[chunk_id]["scores"][kind],
+                "rank": rank,
+            }
             for rank, chunk_id in enumerate(kept, start=1)
         ],
         "ledger": ledger,

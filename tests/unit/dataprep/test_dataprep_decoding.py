@@ -67,3 +67,23 @@ def test_what_is_not_text_is_a_typed_error(data: bytes) -> None:
     with pytest.raises(UndecodableTextError, match=r"'odd\.txt'") as caught:
         decode("odd.txt", data)
     assert caught.value.code == "undecodable_text"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "read_as"),
+    [
+        ("Gewährleistung für Prüfgeräte über fünf Jahre", "latin-1", "cp1252"),
+        ("Die Größe der Öffnung beträgt 5 mm – für Rückfragen: Büro. Preis 12 €.", "cp1252", "cp1252"),
+        ("Café à la crème, déjà vu, garçon naïf, œuvre.", "cp1252", "cp1252"),
+        ("El niño comió jamón; ¿cuántos años tiene Málaga?", "cp1252", "cp1252"),
+        ("Volumen 3 m³, Fläche 4 m², Temperatur 20 °C", "latin-1", "cp1252"),
+        ("Zażółć gęślą jaźń, wszystkie łodzie są żółte i łatwe do znalezienia.", "cp1250", "cp1250"),
+        ("Гарантия действует пять лет и покрывает насос.", "cp1251", "cp1251"),
+        ("يجب الإبلاغ عن العيب خلال أربعة عشر يوما من اكتشافه", "cp1256", "cp1256"),
+    ],
+)
+def test_accented_letters_are_not_taken_for_another_set_of_todays_or_of_dos(
+    text: str, encoding: str, read_as: str
+) -> None:
+    decoded = decode("notes.txt", text.encode(encoding))
+    assert (decoded.text, decoded.encoding, decoded.inferred) == (text, read_as, True)

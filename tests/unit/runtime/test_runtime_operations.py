@@ -216,7 +216,7 @@ def test_no_text_of_a_request_is_logged_at_debug(
 ) -> None:
     import http.client
 
-    logs.configure("retriever", "debug")
+    logs.configure("retriever", "debug", "policy")
     address = serve(sample_app())
 
     def send(method: str, path: str, body: bytes | None = None, **extra: str) -> None:
@@ -254,9 +254,9 @@ def test_no_text_of_a_request_is_logged_at_debug(
 
 @pytest.mark.usefixtures("_restored_logging")
 def test_the_canary_test_can_fail(capfd: pytest.CaptureFixture[str]) -> None:
-    logs.configure("retriever", "debug")
+    logs.configure("retriever", "debug", "policy")
     logs.get().debug("leak", text=CANARY)
     assert CANARY in capfd.readouterr().err
-    logs.configure("retriever", "info")
+    logs.configure("retriever", "info", "policy")
     logs.get().debug("quiet")
     assert capfd.readouterr().err == ""

@@ -300,7 +300,9 @@ from pathlib import Path
 from fastapi import FastAPI
 def build(settings):
     Path("built").touch()
-    return FastAPI()
+    app = FastAPI()
+    app.state.policy_hash = "policy"
+    return app
 def fail(settings):
     return 1 / 0
 """

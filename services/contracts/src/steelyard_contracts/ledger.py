@@ -67,8 +67,8 @@ class LedgerEntry(Response):
     def _fate_is_coherent(self) -> Self:
         if (self.fate is Fate.SENT) != (self.rank is not None):
             raise ValueError(f"a candidate that was {self.fate} has rank {self.rank}")
-        if self.fate is Fate.DROPPED and self.reason in _SENT_REASONS:
-            raise ValueError(f"{self.reason} is no reason to drop a candidate")
+        if (self.fate is Fate.SENT) != (self.reason in _SENT_REASONS):
+            raise ValueError(f"{self.reason} is no reason for a candidate to be {self.fate}")
         return self
 
 

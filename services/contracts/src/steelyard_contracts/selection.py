@@ -1,11 +1,16 @@
 """`POST /v1/select` and `steelyard select`: scores in, selection out, no model."""
 
+from typing import Annotated
+
 from pydantic import Field
 
-from .base import Name, NonNegativeInt, NonNegativeNumber, Number, PositiveInt, Probability, Request, Response, Text
+from .base import Name, NonNegativeInt, Number, PositiveInt, Probability, Request, Response, Text
 from .enums import Outcome, Strategy
 from .ledger import LedgerEntry
 from .vectors import Vector
+
+Factor = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=1e6)]
+"""A number in [0, 1e6]; the bound is far beyond any use and keeps every number of the ledger finite."""
 
 
 class SelectCandidate(Request):
@@ -24,11 +29,11 @@ class SelectionOverrides(Request):
     `adaptive_floor_score: null` switches the floor off, which is why absence and null differ here.
     """
 
-    novelty_sigmoid_a: Number | None = None
-    novelty_sigmoid_b: Number | None = None
-    token_cost_alpha: NonNegativeNumber | None = None
+    novelty_sigmoid_a: Factor | None = None
+    novelty_sigmoid_b: Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e6, le=1e6)] | None = None
+    token_cost_alpha: Factor | None = None
     min_value_threshold: Number | None = None
-    confusion_cost_weight: NonNegativeNumber | None = None
+    confusion_cost_weight: Factor | None = None
     adaptive_floor_score: Probability | None = None
 
 

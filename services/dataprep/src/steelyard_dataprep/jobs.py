@@ -24,10 +24,11 @@ _FILE_TIMEOUT_S = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One file as it arrived."""
+    """One file as it arrived; `fault` says why it is rejected without being looked at."""
 
     name: str
     data: bytes
+    fault: FileError | None = None
 
 
 @dataclass(slots=True)
@@ -99,6 +100,8 @@ class Jobs:
                 self._waiting_bytes -= len(upload.data)
 
     async def _take_in(self, upload: Upload, scope: str) -> FileResult:
+        if upload.fault is not None:
+            return FileResult(name=upload.name, status=FileStatus.REJECTED, error=upload.fault)
         try:
             return await self._ingestion.take_in(upload.name, upload.data, scope)
         except Exception as error:  # noqa: BLE001  a fault in one file must not take the rest of the line with it

@@ -7,18 +7,25 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from starlette.datastructures import FormData, UploadFile
 
-from steelyard_contracts.dataprep import DeleteRequest, DeleteResponse, DocumentList, GetRequest, Job
+from steelyard_contracts.dataprep import (
+    DeleteRequest,
+    DeleteResponse,
+    DocumentList,
+    FileError,
+    GetRequest,
+    Job,
+)
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime.body import StrictRoute
 from steelyard_runtime.replies import json_reply
 
 from .catalogue import Catalogue
 from .jobs import Jobs, Upload, status_of
+from .multipart import whole_form
 from .names import source_name
 
 router = APIRouter(route_class=StrictRoute, tags=["dataprep"], prefix="/v1/dataprep")
 
-_MAX_FILES = 1000
 _FIELDS = frozenset({"files", "scope", "wait", "link_list"})
 
 
@@ -43,7 +50,7 @@ async def ingest(request: Request, dataprep: Annotated[Dataprep, Depends(_datapr
     Optional fields: `scope`, and `wait=false` to get the job's id at once. The reply has one result per file: status
     200 when all were taken in, 207 when some were rejected, the error's own status when all were.
     """
-    async with request.form(max_files=_MAX_FILES, max_fields=16) as form:
+    async with whole_form(request) as form:
         _refuse_unknown(form)
         scope = dataprep.catalogue.scope(_text(form, "scope"))
         uploads = [await _read(item, dataprep.max_file_bytes) for item in form.getlist("files")]
@@ -79,7 +86,7 @@ def _refuse_unknown(form: FormData) -> None:
     unknown = sorted(set(form) - _FIELDS)
     if unknown:
         raise SteelyardError(
-            ErrorCode.INVALID_REQUEST, f"{unknown[0]}: is not a field; known are {', '.join(sorted(_FIELDS))}"
+            ErrorCode.INVALID_REQUEST, f"the form has an unknown field; known are {', '.join(sorted(_FIELDS))}"
         )
     if _text(form, "link_list"):
         raise SteelyardError(ErrorCode.LINKS_DISABLED, "link_list: ingestion of links is switched off")
@@ -95,5 +102,10 @@ def _text(form: FormData, name: str) -> str | None:
 async def _read(item: UploadFile | str, max_bytes: int) -> Upload:
     if isinstance(item, str):
         raise SteelyardError(ErrorCode.INVALID_REQUEST, "files: should be files, not texts")
+    try:
+        name = source_name(item.filename or "")
+    except SteelyardError as error:
+        # That file's fault alone: the others of the batch go on.
+        return Upload("(a file)", b"", FileError(code=error.code, detail=error.detail))
     # One byte more than allowed is enough to see that it is too large; the parser's own limit then rejects it by name.
-    return Upload(source_name(item.filename or ""), await item.read(max_bytes + 1))
+    return Upload(name, await item.read(max_bytes + 1))

@@ -4,6 +4,7 @@ import uuid
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.reranking import RerankDocument, RerankRequest, RerankResponse, RerankResult
+from steelyard_runtime import context
 from steelyard_runtime.policy import policy_hash
 
 from .ranking import Ranking
@@ -19,6 +20,13 @@ async def rank_documents(request: RerankRequest, ranking: Ranking, model_id: str
         raise SteelyardError(ErrorCode.INVALID_REQUEST, "query: is blank")
     if request.model is not None and request.model != model_id:
         raise SteelyardError(ErrorCode.MODEL_NOT_FOUND, f"model: this service reranks with {model_id!r} only")
+    if request.max_tokens_per_doc is not None:
+        raise SteelyardError(
+            ErrorCode.INVALID_REQUEST,
+            "max_tokens_per_doc: is not offered; texts are read whole, or cut as RERANK_MAX_CHARS_PER_DOC says",
+        )
+    policy = policy_hash(ranking.policy)
+    context.note_policy(policy)
     texts = [one if isinstance(one, str) else one.text for one in request.documents]
     judged = await ranking.judge(request.query, {str(i): text for i, text in enumerate(texts) if text.strip()})
     scores = [judged[str(i)].score if str(i) in judged else 0.0 for i in range(len(texts))]
@@ -35,5 +43,5 @@ async def rank_documents(request: RerankRequest, ranking: Ranking, model_id: str
             )
             for i in order[: request.top_n]
         ],
-        policy_hash=policy_hash(ranking.policy),
+        policy_hash=policy,
     )

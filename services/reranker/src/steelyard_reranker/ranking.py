@@ -10,7 +10,7 @@ from steelyard_contracts.enums import Outcome, Reason, ScoreKind, Stage, Strateg
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.ledger import Degradation, LedgerEntry
 from steelyard_contracts.reranking import RerankedDoc, RerankingRequest, RerankingResponse
-from steelyard_runtime import logs
+from steelyard_runtime import context, logs
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.degraded import cosine_order
 from steelyard_runtime.policy import policy_hash
@@ -61,6 +61,7 @@ class Ranking:
         below = self._below_floor(rows)
         readable = [row for row in rows if row.chunk_id not in below and row.text.strip()]
         policy = policy_hash({**self.policy, "strategy": strategy, "selection": asdict(settings)})
+        context.note_policy(policy)
         try:
             judged = await self.judge(request.initial_query, {row.chunk_id: row.text for row in readable})
         except RerankBackendError as error:

@@ -1,6 +1,6 @@
 """`POST /v1/reranking`, `POST /v1/rerank` and `POST /v1/select`."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -13,8 +13,10 @@ from steelyard_contracts.reranking import (
     RerankResponse,
 )
 from steelyard_contracts.selection import SelectRequest, SelectResponse
+from steelyard_runtime import context
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.body import StrictRoute
+from steelyard_runtime.policy import policy_hash
 from steelyard_runtime.replies import json_reply
 
 from . import select_request
@@ -55,4 +57,6 @@ async def rerank(body: RerankRequest, reranker: Annotated[Reranker, Depends(_rer
 @router.post("/v1/select", response_model=SelectResponse)
 async def select(body: SelectRequest, reranker: Annotated[Reranker, Depends(_reranker)]) -> Response:
     """Select among candidates that are scored already."""
+    settings = asdict(select_request.merged_settings(body, reranker.selection))
+    context.note_policy(policy_hash({"strategy": body.strategy, "selection": settings}))
     return json_reply(await reranker.workers.run(select_request.run, body, reranker.selection))

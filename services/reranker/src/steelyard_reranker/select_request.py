@@ -22,14 +22,13 @@ def run(request: SelectRequest, settings: SelectionSettings | None = None) -> Se
     ids = [candidate.id for candidate in request.candidates]
     if len(set(ids)) != len(ids):
         raise SteelyardError(ErrorCode.INVALID_REQUEST, "candidates: an id appears twice")
+    merged = merged_settings(request, settings or SelectionSettings())
     candidates = Candidates.from_records(
         Candidate(one.id, one.score, one.tokens, one.text) for one in request.candidates
     )
     by_id = {one.id: array_of(one.embedding) for one in request.candidates if one.embedding is not None}
     query = None if request.query_embedding is None else array_of(request.query_embedding)
-    selection = select(
-        request.strategy, candidates, _merged(request, settings or SelectionSettings()), Embeddings(by_id, query)
-    )
+    selection = select(request.strategy, candidates, merged, Embeddings(by_id, query))
     ranks = {one.id: rank for rank, one in enumerate(request.candidates, start=1)}
     scores = {one.id: one.score for one in request.candidates}
     return SelectResponse(
@@ -50,7 +49,7 @@ def run(request: SelectRequest, settings: SelectionSettings | None = None) -> Se
     )
 
 
-def _merged(request: SelectRequest, settings: SelectionSettings) -> SelectionSettings:
+def merged_settings(request: SelectRequest, settings: SelectionSettings) -> SelectionSettings:
     """The request's values where it has them: 0 is a value, and null switches the floor off."""
     given: dict[str, Any] = {name: getattr(request.settings, name) for name in request.settings.model_fields_set}
     given = {name: value for name, value in given.items() if value is not None or name == "adaptive_floor_score"}

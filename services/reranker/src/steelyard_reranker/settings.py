@@ -27,6 +27,11 @@ class RerankerSettings(
     rerank_backend: Literal["local"] = Field(
         default="local", description="Who scores pairs: local is late interaction with the embedding model's files."
     )
+    reranker_model_id: str = Field(
+        default="BAAI/bge-reranker-v2-m3",
+        min_length=1,
+        description="Model that a remote backend is asked for; local scores with its own and does not read this.",
+    )
     rerank_threads: Annotated[IntSetting, Field(ge=1, le=64)] = Field(
         default=1, description="Threads of the in-process reranking model."
     )

@@ -79,7 +79,6 @@ def create_app(
             health = Health(service.stage, running.probes)
             app.state.resources = running.resources
             app.state.health = health
-            app.state.policy_hash = policy
             await health.start()
             try:
                 yield
@@ -96,6 +95,8 @@ def create_app(
         responses={"default": _PROBLEM},
     )
     app.router.route_class = StrictRoute
+    app.state.policy_hash = policy
+    app.state.max_json_bytes = settings.steelyard_max_body_mb * 2**20
     problems.install(app, service.stage, service.errors, service.openai_paths)
     middleware.install(
         app,

@@ -15,8 +15,15 @@ class StrictRequest(Request):
     """A request whose JSON is read by `strict_json`."""
 
     async def json(self) -> Any:
-        """The body's JSON value; raises JSONDecodeError for anything that is not strict JSON."""
-        return strict_json.loads(await self.body())
+        """The body's JSON value; raises JSONDecodeError for anything that is not strict JSON.
+
+        Raises `body_too_large` also in a service whose uploads may be larger than its JSON.
+        """
+        most = self.app.state.max_json_bytes
+        body = await self.body()
+        if len(body) > most:
+            raise SteelyardError(ErrorCode.BODY_TOO_LARGE, f"the body is larger than {most} bytes")
+        return strict_json.loads(body)
 
 
 class StrictRoute(APIRoute):

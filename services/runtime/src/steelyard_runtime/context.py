@@ -12,12 +12,17 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 
 @dataclass(slots=True)
 class RequestContext:
-    """One request. `deadline` is on the event loop's clock (`asyncio.get_running_loop().time()`), in seconds."""
+    """One request.
+
+    `deadline` is on the event loop's clock (`asyncio.get_running_loop().time()`), in seconds. `policy_hash` is the
+    service's own until the request has decided on its effective policy.
+    """
 
     request_id: str
     deadline: float
     traceparent: str | None = None
     timings_ms: dict[str, float] = field(default_factory=dict)
+    policy_hash: str = ""
 
     def remaining_s(self) -> float:
         """Seconds until the deadline; raises `deadline_exceeded` when none are left."""
@@ -48,3 +53,13 @@ def current() -> RequestContext:
 def bind(context: RequestContext) -> None:
     """Make `context` the current one of this task and of the tasks that it starts."""
     _current.set(context)
+
+
+def note_policy(policy_hash: str) -> None:
+    """Say which policy decides the request being served, for its reply's header and its log lines.
+
+    Outside of a request (a library's call, a test) there is neither, and nothing to say.
+    """
+    request = _current.get(None)
+    if request is not None:
+        request.policy_hash = policy_hash

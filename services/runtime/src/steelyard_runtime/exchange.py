@@ -50,6 +50,7 @@ class Exchange:
         trace = self.headers.get(headers.TRACEPARENT, "")
         now = asyncio.get_running_loop().time()
         made = context.RequestContext(request_id, now + timeout_s, trace if _TRACEPARENT.fullmatch(trace) else None)
+        made.policy_hash = self._policy_hash
         context.bind(made)
         deadline_ms = self.headers.get(headers.DEADLINE_MS)
         if deadline_ms is not None:
@@ -101,7 +102,7 @@ class Exchange:
             made = MutableHeaders(scope=message)
             current = context.current()
             made[headers.REQUEST_ID] = current.request_id
-            made.setdefault(headers.POLICY_HASH, self._policy_hash)
+            made[headers.POLICY_HASH] = current.policy_hash
             timings = {**current.timings_ms, "total": (time.perf_counter() - self.started) * 1000}
             made[headers.SERVER_TIMING] = ", ".join(f"{name};dur={spent:.1f}" for name, spent in timings.items())
         elif not message.get("more_body", False):

@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line, with the request id, and never a document's or a query's text."""
+"""Structured logs: one JSON object a line, with request id and policy hash, never a document's or query's text."""
 
 import logging
 import sys
@@ -13,17 +13,22 @@ from . import context
 Event = MutableMapping[str, Any]
 
 
-def _add_request_id(_logger: Any, _method: str, event: Event) -> Event:
+def _add_request(_logger: Any, _method: str, event: Event) -> Event:
     try:
-        event.setdefault("request_id", context.current().request_id)
+        current = context.current()
     except LookupError:
         return event
+    event.setdefault("request_id", current.request_id)
+    event.setdefault("policy_hash", current.policy_hash)
     return event
 
 
-def _add_service(service: str) -> Callable[[Any, str, Event], Event]:
+def _add_process(service: str, policy_hash: str) -> Callable[[Any, str, Event], Event]:
+    """What every line has, whether or not it belongs to a request."""
+
     def add(_logger: Any, _method: str, event: Event) -> Event:
         event.setdefault("service", service)
+        event.setdefault("policy_hash", policy_hash)
         return event
 
     return add
@@ -35,9 +40,10 @@ class _Libraries(logging.Formatter):
     Neither the message nor the traceback, since both may quote what was being worked on.
     """
 
-    def __init__(self, service: str) -> None:
+    def __init__(self, service: str, policy_hash: str) -> None:
         super().__init__()
         self._service = service
+        self._policy_hash = policy_hash
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as one JSON object."""
@@ -47,6 +53,7 @@ class _Libraries(logging.Formatter):
             "logger": record.name,
             "at": f"{record.pathname}:{record.lineno}",
             "service": self._service,
+            "policy_hash": self._policy_hash,
         }
         if record.exc_info is not None and record.exc_info[0] is not None:
             line["kind"] = record.exc_info[0].__name__
@@ -54,16 +61,18 @@ class _Libraries(logging.Formatter):
         return orjson.dumps(line).decode()
 
 
-def configure(service: str, level: str) -> None:
-    """Write logs of `level` and above to standard error, each with the service's name.
+def configure(service: str, level: str, policy_hash: str) -> None:
+    """Write logs of `level` and above to standard error, each with the service's name and its policy hash.
+
+    A line of a request that has decided on its own policy has that one's hash instead.
 
     The standard library's loggers (uvicorn, aiohttp, asyncio) are held at warning whatever the level.
     """
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
-            _add_request_id,
-            _add_service(service),
+            _add_request,
+            _add_process(service, policy_hash),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.JSONRenderer(),
@@ -73,7 +82,7 @@ def configure(service: str, level: str) -> None:
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Libraries(service))
+    handler.setFormatter(_Libraries(service, policy_hash))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
 
 

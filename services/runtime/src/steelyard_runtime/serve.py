@@ -38,7 +38,7 @@ def run(name: str, settings_class: type[Loaded], port_of: Callable[[Loaded], int
         listener = server.listen(settings.steelyard_bind_host, port_of(settings))
     except (ValueError, OSError) as error:
         _refuse(name, error)
-    logs.configure(name, settings.steelyard_log_level)
+    logs.configure(name, settings.steelyard_log_level, app.state.policy_hash)
     server.serve(name, app, listener)
 
 

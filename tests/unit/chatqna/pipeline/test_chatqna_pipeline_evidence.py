@@ -196,14 +196,14 @@ class TestFaultsOfTheReranker:
 
     def degraded_reply(self, body: dict[str, Any]) -> dict[str, Any]:
         reason = {"stage": "reranker", "reason": "crashed", "detail": "the backend failed"}
-        return reranked(body, ["b", "a"], outcome="degraded", degraded=reason, score_kind="cosine")
+        return reranked(body, ["a", "b"], kind="cosine", outcome="degraded", degraded=reason)
 
     def test_a_reranker_that_degraded_itself_is_believed(self) -> None:
         neighbours = FakeParts()
         neighbours.reranker.answer = self.degraded_reply
         found = gathered(neighbours)
         assert (ids(found), found.outcome, found.score_kind, found.best_score) == (
-            ["b", "a"],
+            ["a", "b"],
             "degraded",
             "cosine",
             None,

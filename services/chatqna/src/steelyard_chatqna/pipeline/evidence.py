@@ -117,6 +117,16 @@ async def gather(ask: Ask, parts: Parts) -> Evidence:
     chunks = tuple(
         Chunk(entry.chunk_id, doc.text, entry) for entry, doc in zip(found.metadata, found.retrieved_docs, strict=True)
     )
+    policy = policy_hash(
+        {
+            **parts.policy,
+            **ask.policy,
+            "embedding": [embedded.model, embedded.model_revision],
+            "retriever": found.policy_hash,
+            "reranker": selection.policy_hash,
+        }
+    )
+    context.note_policy(policy)
     by_id = {chunk.chunk_id: chunk for chunk in chunks}
     return Evidence(
         ask=ask,
@@ -127,15 +137,7 @@ async def gather(ask: Ask, parts: Parts) -> Evidence:
         score_kind=selection.score_kind,
         degraded=tuple(part for part in (found.degraded, selection.degraded) if part is not None),
         selection_settings=selection.settings,
-        policy_hash=policy_hash(
-            {
-                **parts.policy,
-                **ask.policy,
-                "embedding": [embedded.model, embedded.model_revision],
-                "retriever": found.policy_hash,
-                "reranker": selection.policy_hash,
-            }
-        ),
+        policy_hash=policy,
     )
 
 

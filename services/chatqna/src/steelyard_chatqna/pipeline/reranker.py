@@ -1,7 +1,7 @@
 """Stage 3: scores and selection."""
 
 from steelyard_contracts.documents import SearchedMultimodalDoc
-from steelyard_contracts.enums import Outcome, Stage, Strategy
+from steelyard_contracts.enums import Outcome, ScoreKind, Stage, Strategy
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_contracts.ledger import totals
 from steelyard_contracts.reranking import RerankingRequest, RerankingResponse
@@ -57,7 +57,39 @@ def align_outputs(ask: Ask, found: SearchedMultimodalDoc, reply: RerankingRespon
         raise _bad(f"it selected by {reply.strategy}, not by {ask.strategy}")
     if (reply.outcome is Outcome.DEGRADED) != (reply.degraded is not None):
         raise _bad(f"its outcome is {reply.outcome}, which its reason contradicts")
+    if reply.degraded is None and (reply.outcome is Outcome.OK) != bool(reply.reranked_docs):
+        raise _bad(f"its outcome is {reply.outcome} with {counted.sent} kept")
+    _check_numbers(found, reply)
     return reply
+
+
+def _check_numbers(found: SearchedMultimodalDoc, reply: RerankingResponse) -> None:
+    """Raise `upstream_bad_reply` unless the reply's scores are of one kind, in scale and in order.
+
+    The ledger must also repeat what the retriever said of each candidate.
+    """
+    kind = ScoreKind.RERANK if reply.degraded is None else ScoreKind.COSINE
+    if reply.score_kind is not kind:
+        raise _bad(f"its scores are of kind {reply.score_kind}, not {kind}")
+    asked = {entry.chunk_id: (rank, entry) for rank, entry in enumerate(found.metadata, start=1)}
+    scores = {}
+    for entry in reply.ledger:
+        rank, metadata = asked[entry.chunk_id]
+        known = {name: score for name, score in entry.scores.items() if name is not ScoreKind.RERANK}
+        if entry.retrieval_rank != rank or entry.document_id != metadata.document_id or known != metadata.scores:
+            raise _bad("its ledger says something else of a candidate than the retriever did")
+        score = entry.scores.get(ScoreKind.RERANK)
+        if score is not None and not (reply.degraded is None and 0 <= score <= 1):
+            raise _bad("a rerank score is out of scale, or stands in a degraded reply")
+        if reply.degraded is not None and entry.value is not None:
+            raise _bad("a degraded reply was selected by value")
+        scores[entry.chunk_id] = entry.scores.get(kind)
+    listed = [doc.score for doc in reply.reranked_docs]
+    if listed != [scores[doc.id] for doc in reply.reranked_docs]:
+        raise _bad("a kept document has another score than its ledger entry")
+    ordered = [score for score in listed if score is not None]
+    if ordered != sorted(ordered, reverse=True) or (kind is ScoreKind.RERANK and len(ordered) != len(listed)):
+        raise _bad("its kept documents are not in the order of their scores")
 
 
 def _bad(what: str) -> UpstreamError:

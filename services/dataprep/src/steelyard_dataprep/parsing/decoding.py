@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import unicodedata
 from dataclasses import dataclass
 
@@ -19,6 +20,19 @@ _MARKS = (
 # Labels that are used for a larger set than they name; the supersets follow the WHATWG Encoding Standard.
 _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030"}
 _SAMPLE_BYTES = 128 * 1024
+# What documents of today are written in. The sets of DOS and of mainframes are left out: a few accented letters fit
+# them as well, and "Gewährleistung" would become "Gewõhrleistung".
+_STATISTICAL = (
+    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874", "koi8_r"),
+    *("cp932", "euc_jp", "gb18030", "big5", "euc_kr"),
+)
+_WESTERN_SYMBOLS = "€„“”‚‘’‹›«»–—…§°²³µ©®™·•½¼¾±×÷¡¿ªº´¨\xa0"
+_WESTERN_CHARACTERS = (
+    frozenset(map(chr, range(0x20, 0x7F)))
+    | frozenset("\t\n\r\f" + _WESTERN_SYMBOLS)
+    | frozenset("äöüßÄÖÜàâæçéèêëîïôœùûÀÂÆÇÉÈÊËÎÏÔŒÙÛáíóúñÁÍÓÚÑìòÌÒãõÃÕåøÅØ")
+)
+_SYMBOL_INSIDE_A_WORD = re.compile(r"[^\W\d_][€„“”‚‹›§°²³µ©®™•½¼¾±×÷¡¿ªº´¨][^\W\d_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +109,24 @@ def _reads_as_text(text: str) -> bool:
     return odd * 100 <= len(sample)
 
 
+def _western(data: bytes) -> str | None:
+    """The text if it is plainly of a Western European language in cp1252, else None.
+
+    Statistics can not tell cp1252 from its neighbours by a few accented letters. Here every character beyond ASCII has
+    to be one that these languages use, and be as rare among the letters as it is there.
+    """
+    text = _strict(data, "cp1252")
+    if text is None or not set(text) <= _WESTERN_CHARACTERS or _SYMBOL_INSIDE_A_WORD.search(text):
+        return None
+    letters = sum(char.isalpha() for char in text)
+    accented = sum(char.isalpha() and not char.isascii() for char in text)
+    return text if accented * 4 <= letters else None
+
+
 def _by_statistics(name: str, data: bytes) -> Decoded:
+    western = _western(data)
+    if western is not None:
+        return Decoded(western, "cp1252", inferred=True)
     # Imported here: most files are UTF-8, and the import costs more than parsing them.
     from charset_normalizer import from_bytes
 
@@ -103,7 +134,7 @@ def _by_statistics(name: str, data: bytes) -> Decoded:
     if len(data) > _SAMPLE_BYTES:
         # A sample that ends inside a multi-byte character would rule its character set out.
         sample = sample[: max(sample.rfind(b"\n"), sample.rfind(b" ")) + 1] or sample
-    for match in from_bytes(sample):
+    for match in from_bytes(sample, cp_isolation=list(_STATISTICAL)):
         text = _strict(data, match.encoding)
         if text is not None and _reads_as_text(text):
             return Decoded(text, match.encoding, inferred=True)
