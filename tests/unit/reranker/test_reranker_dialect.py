@@ -85,7 +85,11 @@ def test_no_documents_are_no_results() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "code"),
-    [({"query": " "}, ErrorCode.INVALID_REQUEST), ({"model": "another"}, ErrorCode.MODEL_NOT_FOUND)],
+    [
+        ({"query": " "}, ErrorCode.INVALID_REQUEST),
+        ({"max_tokens_per_doc": 4096}, ErrorCode.INVALID_REQUEST),
+        ({"model": "another"}, ErrorCode.MODEL_NOT_FOUND),
+    ],
 )
 def test_what_can_not_be_ranked_is_refused(fields: dict[str, Any], code: ErrorCode) -> None:
     with pytest.raises(SteelyardError) as error:
@@ -93,8 +97,8 @@ def test_what_can_not_be_ranked_is_refused(fields: dict[str, Any], code: ErrorCo
     assert error.value.code is code
 
 
-def test_the_models_own_name_is_accepted() -> None:
-    assert order(rank(model="fake")) == [1, 2, 0]
+def test_the_models_own_name_and_what_has_no_effect_are_accepted() -> None:
+    assert order(rank(model="fake", priority=3, max_tokens_per_doc=None)) == [1, 2, 0]
 
 
 @pytest.mark.parametrize("fault", [RerankBackendError("unreachable", "down"), lambda judged: judged[:-1], OSError()])

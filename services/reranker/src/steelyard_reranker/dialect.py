@@ -13,11 +13,17 @@ from .ranking import Ranking
 async def rank_documents(request: RerankRequest, ranking: Ranking, model_id: str) -> RerankResponse:
     """Score the documents, best first, ties in the order given; blank ones score 0 and come last.
 
-    Raises `invalid_request` for a blank query, `model_not_found`, and RerankBackendError: this dialect has no way to
+    Raises `invalid_request` for a blank query and for `max_tokens_per_doc`, which would change the scores if it were
+    obeyed and mislead if it were ignored; `model_not_found`; and RerankBackendError, since this dialect has no way to
     say that a reply is degraded.
     """
     if not request.query.strip():
         raise SteelyardError(ErrorCode.INVALID_REQUEST, "query: is blank")
+    if request.max_tokens_per_doc is not None:
+        raise SteelyardError(
+            ErrorCode.INVALID_REQUEST,
+            "max_tokens_per_doc: can not be set by a request; RERANK_MAX_CHARS_PER_DOC bounds what is read for all",
+        )
     if request.model is not None and request.model != model_id:
         raise SteelyardError(ErrorCode.MODEL_NOT_FOUND, f"model: this service reranks with {model_id!r} only")
     if request.max_tokens_per_doc is not None:

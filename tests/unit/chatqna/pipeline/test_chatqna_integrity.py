@@ -1,6 +1,7 @@
 """Whether `adaptive` can be trusted with the vectors that came."""
 
 import math
+import random
 import struct
 
 import pytest
@@ -77,6 +78,18 @@ def test_the_limits_are_those_of_selection(value: float, *, usable: bool) -> Non
     else:
         with pytest.raises(InSelection):
             embeddings.align(["a"])
+
+
+def test_ten_thousand_spoiled_sets_are_all_refused() -> None:
+    source = random.Random(5)
+    bad = [None, raw(), raw(1.0), raw(1.0, 1.0, 1.0), raw(0.0, 0.0), raw(math.nan, 1.0), raw(-math.inf, 1.0)]
+    for _ in range(10_000):
+        count = source.randrange(1, 8)
+        made = entries(**{f"c{i}": raw(source.uniform(0.1, 1), source.uniform(-1, 1)) for i in range(count)})
+        place = source.randrange(count)
+        made[place] = made[place].model_copy(update={"chunk_embedding": source.choice(bad)})
+        with pytest.raises(EmbeddingMisalignedError):
+            chunk_embeddings(QUERY, made)
 
 
 def test_without_embeddings_nothing_else_is_lost() -> None:
