@@ -236,7 +236,7 @@ def test_every_page_of_documents_is_listed_by_name(double):
     assert result.exit_code == 0
     assert [found["name"] for found in json.loads(result.stdout)["documents"]] == ["a.md", "b.md"]
     shown = CliRunner().invoke(app, ["documents", "list", "--url", double.url, "--scope", "x"])
-    assert shown.stdout.splitlines()[1].split()[:5] == ["a.md", "T", "public", "text/markdown", "1.2"]
+    assert shown.stdout.splitlines()[1].split()[:5] == ["a.md", "T", "public", "md", "1.2"]
     assert "2 documents, 4 chunks" in shown.stderr
     assert double.calls[-1].json()["scopes"] == ["x"]
 

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from steelyard_cli.ingestion import FileReport
 from steelyard_cli.render.bars import bar
+from steelyard_cli.render.documents import documents_table
 from steelyard_cli.render.ingestion import IngestView
 from steelyard_cli.render.ledger import ledger_view
 from steelyard_cli.render.live import StackView
@@ -14,6 +15,7 @@ from steelyard_cli.render.text import one_line, printable, without_middle
 from steelyard_cli.report import ServiceReport, StackReport
 from steelyard_cli.terminal import console
 from steelyard_contracts.answers import Ledger
+from steelyard_contracts.dataprep import DocumentInfo
 from tests.unit.cli import samples
 
 
@@ -125,3 +127,42 @@ def test_ingestion_shows_files_chunks_and_rate_on_a_terminal():
     shown = wide.file.getvalue()
     assert "2/2 files, 6 chunks" in shown
     assert "chunks/s" in shown
+
+
+DOCUMENT_ID = "4f9a" * 10
+
+
+def document(name, **changes):
+    return DocumentInfo(
+        **{
+            "document_id": DOCUMENT_ID, "revision": "r", "name": name, "title": "Maintenance of the pumps, volume two",
+            "scope": "public", "media_type": "application/pdf", "size_bytes": 1234, "chunks": 2,
+            "created_at": "2026-01-02T03:04:05+00:00", **changes,
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("width", "shown", "hidden"),
+    [
+        (170, {"title", "scope", "size", "chunks", "taken in", "2026-01-02 ", "type", "pdf "}, set()),
+        (120, {"scope", "chunks", "taken in", "type"}, {"title"}),
+        (80, {"type"}, {"title", "size", "taken in"}),
+        (50, set(), {"title", "size", "taken in", "type"}),
+    ],
+)
+def test_a_list_of_documents_keeps_name_and_id_however_narrow(width, shown, hidden):
+    one = terminal(width)
+    one.print(documents_table([document("pump-maintenance-manual.pdf"), document("b.md")], one))
+    text = one.file.getvalue()
+    assert {word for word in shown | hidden if word in text} == shown
+    lines = text.splitlines()
+    assert text.count(DOCUMENT_ID) == 2
+    assert "pump-maintenance-manual.pdf" in "".join(line.split("  ")[0].rstrip() for line in lines)
+    assert all(len(line) <= width for line in lines)
+
+
+def test_a_type_that_has_no_short_name_is_shown_as_it_is():
+    one = terminal(170)
+    one.print(documents_table([document("a", media_type="application/x-new")], one))
+    assert "application/x-new" in one.file.getvalue()

@@ -11,11 +11,10 @@ from steelyard_contracts.enums import Fate, Outcome, ScoreKind, Strategy
 from steelyard_contracts.ledger import LedgerEntry, LedgerTotals
 
 from .bars import bar
-from .tables import table
+from .tables import spare_cells, table
 from .text import one_line, without_middle
 
 _BAR_CELLS = 8
-_UNBOUNDED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +79,9 @@ def entries_table(ledger: Ledger, console: Console) -> Table:
 
     Those that were sent come first, in rank order, then the others in retrieval order.
     """
-    # Measured without the console's own width, to which a measure would be cut.
-    unbounded = console.options.update(width=_UNBOUNDED)
     for detail in _DETAILS:
         made = _table(ledger, console, detail)
-        spare = console.width - console.measure(made, options=unbounded).maximum
+        spare = spare_cells(made, console)
         if spare >= 0:
             return _table(ledger, console, replace(detail, source_characters=detail.source_characters + spare))
     return made
