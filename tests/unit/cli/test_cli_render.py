@@ -5,10 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from steelyard_cli.ingestion import FileReport
+from steelyard_cli.ingestion import Fault, FileReport
 from steelyard_cli.render.bars import bar
 from steelyard_cli.render.documents import documents_table
-from steelyard_cli.render.ingestion import IngestView
+from steelyard_cli.render.ingestion import IngestView, ingest_table
 from steelyard_cli.render.ledger import ledger_view
 from steelyard_cli.render.live import StackView
 from steelyard_cli.render.text import one_line, printable, without_middle
@@ -125,7 +125,8 @@ def test_ingestion_shows_files_chunks_and_rate_on_a_terminal():
         view.add(report)
         view.add(report)
     shown = wide.file.getvalue()
-    assert "2/2 files, 6 chunks" in shown
+    assert "2/2 files" in shown
+    assert "6 chunks" in shown
     assert "chunks/s" in shown
 
 
@@ -166,3 +167,28 @@ def test_a_type_that_has_no_short_name_is_shown_as_it_is():
     one = terminal(170)
     one.print(documents_table([document("a", media_type="application/x-new")], one))
     assert "application/x-new" in one.file.getvalue()
+
+
+def test_an_ingestion_fits_a_narrow_terminal_and_tells_each_rejection_once():
+    narrow = terminal(80)
+    reports = [
+        FileReport(path="/a/long/way/" * 5 + "a.md", name="a.md", size=1, status="published", document_id=DOCUMENT_ID),
+        FileReport(path="/x/b.pdf", name="b.pdf", size=1, status="rejected", notes=["read as text"],
+                   error=Fault(code="corrupt_document", detail="no trailer")),
+    ]  # fmt: skip
+    with IngestView(narrow, 2, 2, table_follows=True) as view:
+        for report in reports:
+            view.add(report)
+    assert "2/2 files (1 rejected)" in narrow.file.getvalue()
+    narrow.print(ingest_table(reports, narrow))
+    shown = narrow.file.getvalue()
+    assert shown.count("corrupt_document: no trailer; read as text") == 1
+    assert "/a/long" not in shown
+    assert DOCUMENT_ID not in shown
+    assert all(len(line) <= 80 for line in shown[shown.index("file ") :].splitlines())
+
+
+def test_an_ingestion_without_notes_has_no_column_for_them():
+    one = terminal(80)
+    one.print(ingest_table([FileReport(path="a.md", name="a.md", size=1, status="published")], one))
+    assert "notes" not in one.file.getvalue()

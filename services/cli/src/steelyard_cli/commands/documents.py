@@ -53,8 +53,14 @@ def ingest(
     reports: list[FileReport] = []
     started = time.monotonic()
     size = sum(_size(file.path) for file in files)
+    view = IngestView(
+        terminal.err,
+        len(files),
+        size,
+        table_follows=not as_json and terminal.out.is_terminal and terminal.err.is_terminal,
+    )
     try:
-        with connection.dataprep(url, timeout) as dataprep, IngestView(terminal.err, len(files), size) as view:
+        with connection.dataprep(url, timeout) as dataprep, view:
             for report in send(dataprep, files, scope):
                 reports.append(report)
                 view.add(report)
