@@ -24,6 +24,7 @@ from ..render import svg
 from ..render.answer import citations, verdict
 from ..render.ledger import funnel, ledger_view
 from ..render.text import printable
+from ..render.waiting import Waiting
 from ..terminal import Terminal
 
 _SaveSvg = Annotated[
@@ -91,7 +92,8 @@ def inspect(
     """Find and select evidence without asking the model, and show the ledger; exits 1 when none was selected."""
     terminal = Terminal.open(as_json=as_json)
     request = evidence.inspect_request(question, strategy, top_n, k, threshold)
-    with connection.gateway(url, timeout) as gateway:
+    waiting = Waiting(terminal.err, "finding evidence…", wanted=not as_json)
+    with connection.gateway(url, timeout) as gateway, waiting:
         ledger = gateway.post("/v1/inspect", request, Ledger)
     if as_json:
         terminal.result(ledger)
@@ -107,12 +109,17 @@ def _stream(gateway: Service, request: ChatCompletionRequest, terminal: Terminal
     def write(text: str) -> None:
         nonlocal written
         if not terminal.as_json:
+            if not written:
+                waiting.stop()
             written = True
             sys.stdout.write(printable(text))
             sys.stdout.flush()
 
+    # One line for both steps: the gateway says nothing until the first text is there.
+    waiting = Waiting(terminal.err, "finding evidence, then the model reads it…", wanted=not terminal.as_json)
     try:
-        return ask_gateway(gateway, request, write)
+        with waiting:
+            return ask_gateway(gateway, request, write)
     finally:
         if written:
             sys.stdout.write("\n")
