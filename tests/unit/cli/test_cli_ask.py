@@ -108,6 +108,15 @@ def test_no_evidence_is_exit_1(gateway, changes, said):
     assert said in result.stdout
 
 
+def test_a_replaced_answer_is_in_the_ledgers_header(gateway):
+    extension = samples.answered(abstained="unsupported_answer")
+    gateway.routes[_CHAT] = (200, _EVENTS, samples.answer_stream("Not in the documents.", extension=extension))
+    result = ask(gateway)
+    (header,) = [line for line in result.stdout.splitlines() if line.startswith("evidence ledger")]
+    assert "abstained: unsupported_answer" in header
+    assert "outcome" not in header
+
+
 def test_what_a_reader_must_know_is_said(gateway):
     extension = samples.answered(
         outcome="degraded",
@@ -278,6 +287,8 @@ def test_inspect_shows_the_ledger_without_an_answer(double):
     assert result.exit_code == 0
     assert "evidence ledger 5f0c7bd1" in result.stdout
     assert "budget" not in result.stdout
+    assert "4 retrieved -> 1 kept, 3 dropped" in result.stdout
+    assert "sent" not in result.stdout
     assert double.calls[0].json() == {"messages": "Which seal?", "k": 3}
 
 

@@ -98,7 +98,7 @@ def inspect(
     if as_json:
         terminal.result(ledger)
     else:
-        terminal.show(ledger_view(ledger, terminal.out))
+        terminal.show(ledger_view(ledger, terminal.out, was_sent=False))
     if ledger.outcome is Outcome.EMPTY:
         raise typer.Exit(int(ExitCode.FAILED))
 
@@ -144,7 +144,10 @@ def _evidence_parts(answer: Answer, ledger: Ledger | None, terminal: Terminal) -
     if answer.answered.citations:
         parts += [Text(), citations(answer.answered.citations)]
     parts.append(Text())
-    parts.append(funnel(answer.answered.totals) if ledger is None else ledger_view(ledger, terminal.out))
+    if ledger is None:
+        parts.append(funnel(answer.answered.totals))
+    else:
+        parts.append(ledger_view(ledger, terminal.out, abstained=answer.answered.abstained))
     return parts
 
 

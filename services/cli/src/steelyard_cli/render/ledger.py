@@ -43,9 +43,14 @@ _TERMS = ("tokens", "relevance", "novelty\nweight", "token\ncost", "confusion\nc
 _OUTCOME_STYLES = {Outcome.OK: "green", Outcome.EMPTY: "yellow", Outcome.DEGRADED: "yellow"}
 
 
-def ledger_view(ledger: Ledger, console: Console) -> RenderableType:
-    """Everything that a ledger says about its candidates."""
-    parts: list[RenderableType] = [_headline(ledger), funnel(ledger.totals)]
+def ledger_view(
+    ledger: Ledger, console: Console, *, abstained: str | None = None, was_sent: bool = True
+) -> RenderableType:
+    """Everything that a ledger says about its candidates.
+
+    `abstained` is why the answer is not the model's; without `was_sent` no model was asked.
+    """
+    parts: list[RenderableType] = [_headline(ledger, abstained), funnel(ledger.totals, was_sent=was_sent)]
     parts.extend(
         Text(f"degraded: {it.stage}: {it.reason}: {one_line(it.detail)}", style="yellow") for it in ledger.degraded
     )
@@ -56,9 +61,10 @@ def ledger_view(ledger: Ledger, console: Console) -> RenderableType:
     return Group(*parts)
 
 
-def funnel(totals: LedgerTotals) -> Text:
-    """`12 retrieved -> 3 sent, 9 dropped (6 over_top_n, 3 duplicate)`."""
-    line = Text.assemble((str(totals.retrieved), "bold"), " retrieved -> ", (str(totals.sent), "bold green"), " sent")
+def funnel(totals: LedgerTotals, *, was_sent: bool = True) -> Text:
+    """`12 retrieved -> 3 sent, 9 dropped (6 over_top_n, 3 duplicate)`; `3 kept` when no model was asked."""
+    line = Text.assemble((str(totals.retrieved), "bold"), " retrieved -> ", (str(totals.sent), "bold green"))
+    line.append(" sent" if was_sent else " kept")
     dropped = sorted(totals.dropped.items(), key=lambda item: -item[1])
     if dropped:
         line.append(", ")
@@ -127,12 +133,15 @@ def _table(ledger: Ledger, console: Console, detail: _Detail) -> Table:
     return made
 
 
-def _headline(ledger: Ledger) -> Text:
+def _headline(ledger: Ledger, abstained: str | None) -> Text:
+    end = ("outcome ", (str(ledger.outcome), _OUTCOME_STYLES[ledger.outcome]))
+    if abstained is not None:
+        end = ("abstained: ", (one_line(abstained), "yellow"))
     line = Text.assemble(
         ("evidence ledger ", "bold"),
         ledger.ledger_id,
-        f"  strategy {ledger.strategy}, scores {ledger.score_kind}, outcome ",
-        (str(ledger.outcome), _OUTCOME_STYLES[ledger.outcome]),
+        f"  strategy {ledger.strategy}, scores {ledger.score_kind}, ",
+        *end,
     )
     threshold = ledger.settings.get("min_value_threshold")
     if ledger.strategy is Strategy.ADAPTIVE and isinstance(threshold, int | float):
