@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from steelyard_cli.ingestion import Fault, FileReport
@@ -90,6 +91,32 @@ def test_a_name_is_cut_in_its_middle():
     assert without_middle("service-bulletin-rev-b.md", 11) == "servi…-b.md"
     assert without_middle("short.md", 8) == "short.md"
     assert [len(without_middle("x" * 99, limit)) for limit in (3, 4, 5, 50)] == [3, 4, 5, 50]
+
+
+def test_wide_characters_are_cut_by_the_cells_that_they_take():
+    assert one_line("保守点検手順書", 14) == "保守点検手順書"
+    assert one_line("保守点検手順書", 8) == "保守点…"
+    assert one_line("保守点検手順書", 7) == "保守点…"
+    assert without_middle("保守点検手順書.pdf", 12) == "保守点….pdf"
+    for limit in range(3, 40):
+        assert cell_len(without_middle("保守a点検b手順書-" * 3, limit)) <= limit
+        assert cell_len(one_line("保守a点検b手順書-" * 3, limit)) <= limit
+
+
+def test_a_ledger_of_wide_names_fits_its_terminal():
+    evidence = [
+        {
+            "chunk_id": "c1",
+            "text": "x",
+            "metadata": {**samples.metadata("c1", "第四章 " * 9), "source": "保守手順書" * 9},
+        }
+    ]
+    one = terminal(80)
+    one.print(ledger_view(Ledger.model_validate(samples.ledger(evidence=evidence)), one))
+    table = [line for line in one.file.getvalue().splitlines() if "保守" in line]
+    assert len(table) == 1
+    assert cell_len(table[0]) <= 80
+    assert table[0].rstrip().endswith("selected")
 
 
 def test_a_pipe_gets_plain_text():

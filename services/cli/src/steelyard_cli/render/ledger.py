@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -27,15 +28,15 @@ class _Detail:
     uncut_pairs: bool = True
     terms: bool = True
     bar: bool = True
-    source_characters: int = 40
+    source_cells: int = 40
 
 
 _DETAILS = (
     _Detail(),
-    _Detail(all_kinds=False, source_characters=32),
-    _Detail(all_kinds=False, uncut_pairs=False, source_characters=28),
-    _Detail(all_kinds=False, uncut_pairs=False, bar=False, source_characters=20),
-    _Detail(all_kinds=False, uncut_pairs=False, bar=False, terms=False, source_characters=17),
+    _Detail(all_kinds=False, source_cells=32),
+    _Detail(all_kinds=False, uncut_pairs=False, source_cells=28),
+    _Detail(all_kinds=False, uncut_pairs=False, bar=False, source_cells=20),
+    _Detail(all_kinds=False, uncut_pairs=False, bar=False, terms=False, source_cells=17),
 )
 """From the widest to the narrowest; the first that fits is shown."""
 
@@ -89,7 +90,7 @@ def entries_table(ledger: Ledger, console: Console) -> Table:
         made = _table(ledger, console, detail)
         spare = spare_cells(made, console)
         if spare >= 0:
-            return _table(ledger, console, replace(detail, source_characters=detail.source_characters + spare))
+            return _table(ledger, console, replace(detail, source_cells=detail.source_cells + spare))
     return made
 
 
@@ -118,7 +119,7 @@ def _table(ledger: Ledger, console: Console, detail: _Detail) -> Table:
         style = "green" if sent else "red"
         row: list[RenderableType] = [
             str(entry.retrieval_rank),
-            _place(entry, evidence, detail.source_characters),
+            _place(entry, evidence, detail.source_cells),
             *(_number(entry.scores.get(kind)) for kind in kinds),
         ]
         if with_read:
@@ -165,7 +166,7 @@ def value_cells(entry: LedgerEntry, all_terms: bool = True) -> list[RenderableTy
 
 
 def _place(entry: LedgerEntry, evidence: dict[str, Evidence], limit: int) -> str:
-    """Where the candidate comes from, in `limit` characters; its id when the ledger keeps no more.
+    """Where the candidate comes from, in `limit` cells; its id when the ledger keeps no more.
 
     Of a section's path the last part says most; of a file's name both ends do, such as its revision.
     """
@@ -176,7 +177,7 @@ def _place(entry: LedgerEntry, evidence: dict[str, Evidence], limit: int) -> str
     section = metadata.section.rpartition(" > ")[2]
     if not section:
         return without_middle(metadata.source, limit)
-    source = without_middle(metadata.source, max(limit - len(section) - 3, limit // 2))
+    source = without_middle(metadata.source, max(limit - cell_len(section) - 3, limit // 2))
     return one_line(f"{source} / {section}", limit)
 
 
