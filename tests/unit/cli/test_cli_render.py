@@ -136,6 +136,9 @@ def test_a_starting_stack_is_a_table_on_a_terminal_and_lines_of_change_elsewhere
     wide = terminal(150)
     with StackView(wide) as view:
         view.update(stack_report(ready=False))
+        before = wide.file.getvalue()
+        view.update(stack_report(ready=True))
+        assert wide.file.getvalue() == before
     assert "the file is locked" in wide.file.getvalue()
     assert "address" in wide.file.getvalue()
     stream = io.StringIO()

@@ -180,6 +180,7 @@ def test_down_finds_what_a_killed_supervisor_left(stack):
 def test_foreground_stops_everything_on_sigterm(stack):
     with stack.start("up", "--foreground") as up:
         read_until(up.stdout, "chatqna")
+        read_until(up.stderr, "Ctrl-C stops everything")
         record = record_of(stack)
         up.send_signal(signal.SIGTERM)
         wait_for_exit(up)
@@ -204,9 +205,10 @@ def test_the_services_end_with_a_foreground_command_that_is_killed(stack):
     assert of_run(record.run_id) == []
 
 
-def test_interrupting_the_start_stops_what_was_started(stack):
+@pytest.mark.parametrize("mode", ["--detach", "--foreground"])
+def test_interrupting_the_start_stops_what_was_started(stack, mode):
     stack.behave["chatqna"] = "silent"
-    with stack.start("up") as up:
+    with stack.start("up", mode) as up:
         read_until(up.stderr, "chatqna: does not listen yet")
         record = record_of(stack)
         up.send_signal(signal.SIGINT)
