@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 from pathlib import Path
@@ -135,6 +136,16 @@ def test_a_taken_port_is_named_with_its_holder_and_nothing_is_started(stack):
         up = stack.run("up")
     assert up.returncode == 3
     assert f"dataprep: port {stack.ports['dataprep']} is taken by pid {os.getpid()} (" in up.stderr
+    assert not (stack.folder / "events.txt").exists()
+
+
+def test_missing_model_files_are_named_with_their_fix_and_nothing_is_started(stack):
+    shutil.rmtree(stack.models)
+    up = stack.run("up")
+    assert up.returncode == 2
+    for name in ("all-minilm-l6-v2", "qwen2.5-coder-0.5b-instruct-q4_k_m"):
+        assert f"model {name}: " in up.stderr
+        assert f"fix: steelyard models fetch {name}" in up.stderr
     assert not (stack.folder / "events.txt").exists()
 
 

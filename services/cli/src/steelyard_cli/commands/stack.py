@@ -69,6 +69,7 @@ def up(
             "processes of an earlier run still run: " + ", ".join(f"{it.pid} ({describe(it.pid)})" for it in left),
             hint="Their supervisor was killed. Stop them with `steelyard down`.",
         )
+    startup.check_models(plan)
     startup.check_ports(plan)
     with _interruptible():
         supervisor: subprocess.Popen[bytes] | None = None
