@@ -333,7 +333,7 @@ def test_a_terminal_is_told_that_the_answer_is_awaited_until_it_comes(gateway, m
     assert shown.count("\x1b[?25l") == shown.count("\x1b[?25h") == is_said
 
 
-def test_the_line_is_gone_before_the_first_text(gateway, monkeypatch):
+def test_the_line_is_gone_before_the_first_text(gateway, monkeypatch, tmp_path):
     screen = on_a_terminal(monkeypatch)
     seen = []
 
@@ -343,7 +343,7 @@ def test_the_line_is_gone_before_the_first_text(gateway, monkeypatch):
             return super().write(text)
 
     monkeypatch.setattr("steelyard_cli.commands.ask.sys.stdout", Watching())
-    with command.connection.gateway(gateway.url, 10) as service:
+    with command.connection.gateway(gateway.url, 10, tmp_path) as service:
         command._stream(
             service, command.evidence.chat_request("x", None, None, None, None), Terminal.open(as_json=False)
         )

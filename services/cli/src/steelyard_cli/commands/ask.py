@@ -49,6 +49,7 @@ def ask(
     save_svg: _SaveSvg = None,
     url: evidence.GatewayUrl = None,
     timeout: evidence.Timeout = 300.0,
+    state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Ask a question: streams the answer, then shows its citations and its evidence ledger.
 
@@ -56,7 +57,7 @@ def ask(
     """
     terminal = Terminal.open(as_json=as_json)
     request = evidence.chat_request(question, strategy, top_n, k, threshold)
-    with connection.gateway(url, timeout) as gateway:
+    with connection.gateway(url, timeout, state_dir) as gateway:
         answer = _stream(gateway, request, terminal)
         ledger = None if no_ledger else _ledger(gateway, answer, terminal)
     if as_json:
@@ -88,12 +89,13 @@ def inspect(
     as_json: options.Json = False,
     url: evidence.GatewayUrl = None,
     timeout: evidence.Timeout = 300.0,
+    state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Find and select evidence without asking the model, and show the ledger; exits 1 when none was selected."""
     terminal = Terminal.open(as_json=as_json)
     request = evidence.inspect_request(question, strategy, top_n, k, threshold)
     waiting = Waiting(terminal.err, "finding evidence…", wanted=not as_json)
-    with connection.gateway(url, timeout) as gateway, waiting:
+    with connection.gateway(url, timeout, state_dir) as gateway, waiting:
         ledger = gateway.post("/v1/inspect", request, Ledger)
     if as_json:
         terminal.result(ledger)
