@@ -2,17 +2,21 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from steelyard_cli.settings_catalogue import READERS
+from steelyard_models.cache import stamp_file
+from steelyard_models.catalogue import load_catalogue
 from steelyard_runtime.settings.base import documented_fields
 from tests.unit.cli.doubles import Double
 
@@ -53,6 +57,10 @@ class Stack:
     def state_dir(self) -> Path:
         return self.folder / "state"
 
+    @property
+    def models(self) -> Path:
+        return self.folder / "models"
+
     def environ(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("STEELYARD_", "LLM_"))}
         return {
@@ -61,6 +69,7 @@ class Stack:
                 [str(self.folder / "modules"), *filter(None, [os.environ.get("PYTHONPATH")])]
             ),
             "FAKE_FOLDER": str(self.folder),
+            "STEELYARD_MODEL_DIR": str(self.models),
             **{SERVICES[name][1]: str(port) for name, port in self.ports.items()},
             **{f"FAKE_{name.upper()}": behaviour for name, behaviour in self.behave.items()},
         }
@@ -105,6 +114,20 @@ def stack(tmp_path: Path) -> Iterator[Stack]:
         (folder / (f"{last}.py" if packages else "__main__.py")).write_text(
             f"import fake_service\nfake_service.serve({name!r}, {variable!r})\n"
         )
+    # The catalogue and its licence texts are read from beside the package's `__init__.py`.
+    package = Path(str(files("steelyard_models")))
+    shutil.copytree(
+        package, modules / package.name, ignore=shutil.ignore_patterns("*.py", "__pycache__"), dirs_exist_ok=True
+    )
+    # Files of no content that their stamp vouches for: the services are fakes and read none.
+    for model in load_catalogue():
+        if model.default:
+            for file in model.files:
+                path = tmp_path / "models" / model.name / file.name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("wb") as stream:
+                    stream.truncate(file.size)
+                stamp_file(tmp_path / "models" / model.name, file)
     made = Stack(tmp_path, dict(zip(SERVICES, free_ports(len(SERVICES)), strict=True)))
     yield made
     if (made.state_dir / "run" / "state.json").exists():

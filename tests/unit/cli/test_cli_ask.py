@@ -1,11 +1,15 @@
 """`ask` and `inspect` against a gateway's double."""
 
+import io
 import json
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
+from steelyard_cli.commands import ask as command
 from steelyard_cli.main import app
+from steelyard_cli.terminal import Terminal
 from tests.unit.cli import samples
 from tests.unit.cli.doubles import problem
 
@@ -102,6 +106,15 @@ def test_no_evidence_is_exit_1(gateway, changes, said):
     result = ask(gateway)
     assert result.exit_code == 1
     assert said in result.stdout
+
+
+def test_a_replaced_answer_is_in_the_ledgers_header(gateway):
+    extension = samples.answered(abstained="unsupported_answer")
+    gateway.routes[_CHAT] = (200, _EVENTS, samples.answer_stream("Not in the documents.", extension=extension))
+    result = ask(gateway)
+    (header,) = [line for line in result.stdout.splitlines() if line.startswith("evidence ledger")]
+    assert "abstained: unsupported_answer" in header
+    assert "outcome" not in header
 
 
 def test_what_a_reader_must_know_is_said(gateway):
@@ -274,6 +287,8 @@ def test_inspect_shows_the_ledger_without_an_answer(double):
     assert result.exit_code == 0
     assert "evidence ledger 5f0c7bd1" in result.stdout
     assert "budget" not in result.stdout
+    assert "4 retrieved -> 1 kept, 3 dropped" in result.stdout
+    assert "sent" not in result.stdout
     assert double.calls[0].json() == {"messages": "Which seal?", "k": 3}
 
 
@@ -292,3 +307,45 @@ def test_a_ledger_that_breaks_its_contract_is_an_error(double):
     result = CliRunner().invoke(app, ["inspect", "Which seal?", "--url", double.url])
     assert result.exit_code == 1
     assert "something that is no Ledger: ledger_id:" in result.stderr
+
+
+def on_a_terminal(monkeypatch):
+    """Make the command's standard error a terminal; returns what it was sent."""
+    screen = io.StringIO()
+    err = Console(file=screen, force_terminal=True, width=80, highlight=False)
+
+    def opened(_, *, as_json):
+        return Terminal(as_json, Console(file=io.StringIO(), width=80), err)
+
+    monkeypatch.setattr(Terminal, "open", classmethod(opened))
+    return screen
+
+
+@pytest.mark.parametrize(("flags", "is_said"), [([], True), (["--json"], False)])
+def test_a_terminal_is_told_that_the_answer_is_awaited_until_it_comes(gateway, monkeypatch, flags, is_said):
+    screen = on_a_terminal(monkeypatch)
+    assert ask(gateway, *flags).exit_code == 0
+    shown = screen.getvalue()
+    assert ("finding evidence, then the model reads it…" in shown) == is_said
+    assert ("0 s" in shown) == is_said
+    # The line is erased, and the cursor that it hid is back.
+    assert shown.endswith("\x1b[2K") == is_said
+    assert shown.count("\x1b[?25l") == shown.count("\x1b[?25h") == is_said
+
+
+def test_the_line_is_gone_before_the_first_text(gateway, monkeypatch, tmp_path):
+    screen = on_a_terminal(monkeypatch)
+    seen = []
+
+    class Watching(io.StringIO):
+        def write(self, text):
+            seen.append(screen.getvalue())
+            return super().write(text)
+
+    monkeypatch.setattr("steelyard_cli.commands.ask.sys.stdout", Watching())
+    with command.connection.gateway(gateway.url, 10, tmp_path) as service:
+        command._stream(
+            service, command.evidence.chat_request("x", None, None, None, None), Terminal.open(as_json=False)
+        )
+    assert seen[0].endswith("\x1b[2K")
+    assert screen.getvalue() == seen[0]

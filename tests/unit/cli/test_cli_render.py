@@ -3,17 +3,20 @@
 import io
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
-from steelyard_cli.ingestion import FileReport
+from steelyard_cli.ingestion import Fault, FileReport
 from steelyard_cli.render.bars import bar
-from steelyard_cli.render.ingestion import IngestView
+from steelyard_cli.render.documents import documents_table
+from steelyard_cli.render.ingestion import IngestView, ingest_table
 from steelyard_cli.render.ledger import ledger_view
 from steelyard_cli.render.live import StackView
 from steelyard_cli.render.text import one_line, printable, without_middle
 from steelyard_cli.report import ServiceReport, StackReport
 from steelyard_cli.terminal import console
 from steelyard_contracts.answers import Ledger
+from steelyard_contracts.dataprep import DocumentInfo
 from tests.unit.cli import samples
 
 
@@ -90,6 +93,32 @@ def test_a_name_is_cut_in_its_middle():
     assert [len(without_middle("x" * 99, limit)) for limit in (3, 4, 5, 50)] == [3, 4, 5, 50]
 
 
+def test_wide_characters_are_cut_by_the_cells_that_they_take():
+    assert one_line("保守点検手順書", 14) == "保守点検手順書"
+    assert one_line("保守点検手順書", 8) == "保守点…"
+    assert one_line("保守点検手順書", 7) == "保守点…"
+    assert without_middle("保守点検手順書.pdf", 12) == "保守点….pdf"
+    for limit in range(3, 40):
+        assert cell_len(without_middle("保守a点検b手順書-" * 3, limit)) <= limit
+        assert cell_len(one_line("保守a点検b手順書-" * 3, limit)) <= limit
+
+
+def test_a_ledger_of_wide_names_fits_its_terminal():
+    evidence = [
+        {
+            "chunk_id": "c1",
+            "text": "x",
+            "metadata": {**samples.metadata("c1", "第四章 " * 9), "source": "保守手順書" * 9},
+        }
+    ]
+    one = terminal(80)
+    one.print(ledger_view(Ledger.model_validate(samples.ledger(evidence=evidence)), one))
+    table = [line for line in one.file.getvalue().splitlines() if "保守" in line]
+    assert len(table) == 1
+    assert cell_len(table[0]) <= 80
+    assert table[0].rstrip().endswith("selected")
+
+
 def test_a_pipe_gets_plain_text():
     stream = io.StringIO()
     one = console(stream)
@@ -107,6 +136,9 @@ def test_a_starting_stack_is_a_table_on_a_terminal_and_lines_of_change_elsewhere
     wide = terminal(150)
     with StackView(wide) as view:
         view.update(stack_report(ready=False))
+        before = wide.file.getvalue()
+        view.update(stack_report(ready=True))
+        assert wide.file.getvalue() == before
     assert "the file is locked" in wide.file.getvalue()
     assert "address" in wide.file.getvalue()
     stream = io.StringIO()
@@ -123,5 +155,70 @@ def test_ingestion_shows_files_chunks_and_rate_on_a_terminal():
         view.add(report)
         view.add(report)
     shown = wide.file.getvalue()
-    assert "2/2 files, 6 chunks" in shown
+    assert "2/2 files" in shown
+    assert "6 chunks" in shown
     assert "chunks/s" in shown
+
+
+DOCUMENT_ID = "4f9a" * 10
+
+
+def document(name, **changes):
+    return DocumentInfo(
+        **{
+            "document_id": DOCUMENT_ID, "revision": "r", "name": name, "title": "Maintenance of the pumps, volume two",
+            "scope": "public", "media_type": "application/pdf", "size_bytes": 1234, "chunks": 2,
+            "created_at": "2026-01-02T03:04:05+00:00", **changes,
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("width", "shown", "hidden"),
+    [
+        (170, {"title", "scope", "size", "chunks", "taken in", "2026-01-02 ", "type", "pdf "}, set()),
+        (120, {"scope", "chunks", "taken in", "type"}, {"title"}),
+        (80, {"type"}, {"title", "size", "taken in"}),
+        (50, set(), {"title", "size", "taken in", "type"}),
+    ],
+)
+def test_a_list_of_documents_keeps_name_and_id_however_narrow(width, shown, hidden):
+    one = terminal(width)
+    one.print(documents_table([document("pump-maintenance-manual.pdf"), document("b.md")], one))
+    text = one.file.getvalue()
+    assert {word for word in shown | hidden if word in text} == shown
+    lines = text.splitlines()
+    assert text.count(DOCUMENT_ID) == 2
+    assert "pump-maintenance-manual.pdf" in "".join(line.split("  ")[0].rstrip() for line in lines)
+    assert all(len(line) <= width for line in lines)
+
+
+def test_a_type_that_has_no_short_name_is_shown_as_it_is():
+    one = terminal(170)
+    one.print(documents_table([document("a", media_type="application/x-new")], one))
+    assert "application/x-new" in one.file.getvalue()
+
+
+def test_an_ingestion_fits_a_narrow_terminal_and_tells_each_rejection_once():
+    narrow = terminal(80)
+    reports = [
+        FileReport(path="/a/long/way/" * 5 + "a.md", name="a.md", size=1, status="published", document_id=DOCUMENT_ID),
+        FileReport(path="/x/b.pdf", name="b.pdf", size=1, status="rejected", notes=["read as text"],
+                   error=Fault(code="corrupt_document", detail="no trailer")),
+    ]  # fmt: skip
+    with IngestView(narrow, 2, 2, table_follows=True) as view:
+        for report in reports:
+            view.add(report)
+    assert "2/2 files (1 rejected)" in narrow.file.getvalue()
+    narrow.print(ingest_table(reports, narrow))
+    shown = narrow.file.getvalue()
+    assert shown.count("corrupt_document: no trailer; read as text") == 1
+    assert "/a/long" not in shown
+    assert DOCUMENT_ID not in shown
+    assert all(len(line) <= 80 for line in shown[shown.index("file ") :].splitlines())
+
+
+def test_an_ingestion_without_notes_has_no_column_for_them():
+    one = terminal(80)
+    one.print(ingest_table([FileReport(path="a.md", name="a.md", size=1, status="published")], one))
+    assert "notes" not in one.file.getvalue()

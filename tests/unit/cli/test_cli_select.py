@@ -80,3 +80,15 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     result = CliRunner().invoke(app, ["select", str(tmp_path / "absent.json")])
     assert result.exit_code == 2
     assert "absent.json: No such file or directory" in result.stderr
+
+
+def test_the_file_is_named_once_and_its_faults_are_a_list(tmp_path):
+    body = request(top_n=0, stratgy="slice")
+    shown = select(tmp_path, body).stderr
+    assert shown.count("request.json") == 1
+    assert [line.split(":")[0].strip() for line in shown.splitlines()[1:]] == ["top_n", "stratgy"]
+    error = json.loads(select(tmp_path, body, "--json").stderr)["error"]
+    assert [fault["field"] for fault in error["faults"]] == ["top_n", "stratgy"]
+    assert error["faults"][1]["message"] == "Extra inputs are not permitted"
+    one = select(tmp_path, request(stratgy="slice")).stderr
+    assert one.endswith("request.json: stratgy: Extra inputs are not permitted\n")

@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 from pathlib import Path
@@ -138,6 +139,16 @@ def test_a_taken_port_is_named_with_its_holder_and_nothing_is_started(stack):
     assert not (stack.folder / "events.txt").exists()
 
 
+def test_missing_model_files_are_named_with_their_fix_and_nothing_is_started(stack):
+    shutil.rmtree(stack.models)
+    up = stack.run("up")
+    assert up.returncode == 2
+    for name in ("all-minilm-l6-v2", "qwen2.5-coder-0.5b-instruct-q4_k_m"):
+        assert f"model {name}: " in up.stderr
+        assert f"fix: steelyard models fetch {name}" in up.stderr
+    assert not (stack.folder / "events.txt").exists()
+
+
 def test_two_services_on_one_port_are_refused_before_anything_starts(stack):
     stack.ports["retriever"] = stack.ports["embedding"]
     up = stack.run("up")
@@ -180,6 +191,7 @@ def test_down_finds_what_a_killed_supervisor_left(stack):
 def test_foreground_stops_everything_on_sigterm(stack):
     with stack.start("up", "--foreground") as up:
         read_until(up.stdout, "chatqna")
+        read_until(up.stderr, "Ctrl-C stops everything")
         record = record_of(stack)
         up.send_signal(signal.SIGTERM)
         wait_for_exit(up)
@@ -204,9 +216,10 @@ def test_the_services_end_with_a_foreground_command_that_is_killed(stack):
     assert of_run(record.run_id) == []
 
 
-def test_interrupting_the_start_stops_what_was_started(stack):
+@pytest.mark.parametrize("mode", ["--detach", "--foreground"])
+def test_interrupting_the_start_stops_what_was_started(stack, mode):
     stack.behave["chatqna"] = "silent"
-    with stack.start("up") as up:
+    with stack.start("up", mode) as up:
         read_until(up.stderr, "chatqna: does not listen yet")
         record = record_of(stack)
         up.send_signal(signal.SIGINT)

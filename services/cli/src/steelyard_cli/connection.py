@@ -1,39 +1,41 @@
 """Which address a command talks to, and what it shows there."""
 
 import os
+from pathlib import Path
 
 from .client import Service, read_token
 from .errors import StackError
-from .options import DEFAULT_STATE_DIR
 from .services import CHATQNA, DATAPREP, ServiceSpec
 from .settings import AccessSettings
 from .supervisor.launch import running
 from .supervisor.plan import RunFolder
 
 
-def gateway(url: str | None, timeout_s: float) -> Service:
+def gateway(url: str | None, timeout_s: float, state_dir: Path) -> Service:
     """The gateway, with the API key of `STEELYARD_API_KEY_FILE`, else the services' own token."""
     access = AccessSettings.read()
     key = access.steelyard_api_key_file
-    return _service(CHATQNA, url, timeout_s, access.steelyard_service_token_file if key is None else key)
+    token = access.steelyard_service_token_file if key is None else key
+    return _service(CHATQNA, _address(CHATQNA, url, state_dir), timeout_s, token)
 
 
-def dataprep(url: str | None, timeout_s: float) -> Service:
+def dataprep(url: str | None, timeout_s: float, state_dir: Path) -> Service:
     """The ingestion service, with the services' own token."""
-    return _service(DATAPREP, url, timeout_s, AccessSettings.read().steelyard_service_token_file)
+    token = AccessSettings.read().steelyard_service_token_file
+    return _service(DATAPREP, _address(DATAPREP, url, state_dir), timeout_s, token)
 
 
-def _service(spec: ServiceSpec, url: str | None, timeout_s: float, token_file: str | None) -> Service:
-    return Service(spec.name, _address(spec, url), timeout_s=timeout_s, token=read_token(token_file))
+def _service(spec: ServiceSpec, url: str, timeout_s: float, token_file: str | None) -> Service:
+    return Service(spec.name, url, timeout_s=timeout_s, token=read_token(token_file))
 
 
-def _address(spec: ServiceSpec, given: str | None) -> str:
-    """The address on the command line, else of the environment's port, else of the stack that runs here, else usual."""
+def _address(spec: ServiceSpec, given: str | None, state_dir: Path) -> str:
+    """The address on the command line, else of the environment's port, else of the run in `state_dir`, else usual."""
     if given is not None:
         return given.rstrip("/")
     if spec.port_variable not in os.environ:
         try:
-            record = running(RunFolder(DEFAULT_STATE_DIR))
+            record = running(RunFolder(state_dir.absolute()))
         except StackError:
             # Only `up`, `down` and `status` need the record; it can be another's, unreadable, and no matter here.
             record = None

@@ -10,6 +10,7 @@ Errors::
     └── StackError                the stack did not start, or is not ready (exit 3)
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from steelyard_contracts.errors import ErrorCode
@@ -73,10 +74,26 @@ class BrokenReplyError(CliError):
 
 
 class ConfigurationError(CliError):
-    """A setting, an env file or an input file is refused; the message has one line per fault."""
+    """A setting, an env file or an input file is refused; the message has one line per fault.
+
+    `faults` are those of a document, by the field that each is about.
+    """
 
     code = "configuration"
     exit_code = ExitCode.USAGE
+
+    def __init__(self, message: str, *, hint: str | None = None, faults: Sequence[tuple[str, str]] = ()) -> None:
+        lines = [f"{field}: {said}" for field, said in faults]
+        # What is refused is named once: before its only fault, or above them all.
+        super().__init__((": " if len(lines) == 1 else "\n    ").join([message, *lines]), hint=hint)
+        self.faults = faults
+
+    def as_json(self) -> dict[str, Any]:
+        """The faults as a list too, when they are known one by one."""
+        said = super().as_json()
+        if not self.faults:
+            return said
+        return {**said, "faults": [{"field": field, "message": words} for field, words in self.faults]}
 
 
 class UnreachableError(CliError):

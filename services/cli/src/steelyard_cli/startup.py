@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from steelyard_chatqna.settings import ChatqnaSettings
 
+from .doctor import stack
+from .doctor.finding import Level
 from .errors import ConfigurationError, StackError
 from .services import LLM, START_ORDER, ServiceSpec, expected
 from .settings import CommandSettings
@@ -41,6 +43,22 @@ def make_plan(*, attached: bool) -> Plan:
             )
         seen[port] = spec
     return Plan(attached=attached, services=[_service(spec, gateway, command) for spec in specs])
+
+
+def check_models(plan: Plan) -> None:
+    """Raise ConfigurationError naming every model of the plan whose files are not there or are not the right ones."""
+    command = CommandSettings.load()
+    names = [command.embedding_model_id]
+    if any(service.name == LLM.name for service in plan.services):
+        names.append(ChatqnaSettings.load().llm_model_id)
+    failed = [
+        finding for name in names if (finding := stack.model(name, command.steelyard_model_dir)).level is Level.FAIL
+    ]
+    if failed:
+        raise ConfigurationError(
+            "\n".join(f"{finding.name}: {finding.found}" for finding in failed),
+            hint="\n".join(f"fix: {finding.fix}" for finding in failed),
+        )
 
 
 def check_ports(plan: Plan) -> None:

@@ -24,6 +24,7 @@ from ..render import svg
 from ..render.answer import citations, verdict
 from ..render.ledger import funnel, ledger_view
 from ..render.text import printable
+from ..render.waiting import Waiting
 from ..terminal import Terminal
 
 _SaveSvg = Annotated[
@@ -48,6 +49,7 @@ def ask(
     save_svg: _SaveSvg = None,
     url: evidence.GatewayUrl = None,
     timeout: evidence.Timeout = 300.0,
+    state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Ask a question: streams the answer, then shows its citations and its evidence ledger.
 
@@ -55,7 +57,7 @@ def ask(
     """
     terminal = Terminal.open(as_json=as_json)
     request = evidence.chat_request(question, strategy, top_n, k, threshold)
-    with connection.gateway(url, timeout) as gateway:
+    with connection.gateway(url, timeout, state_dir) as gateway:
         answer = _stream(gateway, request, terminal)
         ledger = None if no_ledger else _ledger(gateway, answer, terminal)
     if as_json:
@@ -87,16 +89,18 @@ def inspect(
     as_json: options.Json = False,
     url: evidence.GatewayUrl = None,
     timeout: evidence.Timeout = 300.0,
+    state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Find and select evidence without asking the model, and show the ledger; exits 1 when none was selected."""
     terminal = Terminal.open(as_json=as_json)
     request = evidence.inspect_request(question, strategy, top_n, k, threshold)
-    with connection.gateway(url, timeout) as gateway:
+    waiting = Waiting(terminal.err, "finding evidence…", wanted=not as_json)
+    with connection.gateway(url, timeout, state_dir) as gateway, waiting:
         ledger = gateway.post("/v1/inspect", request, Ledger)
     if as_json:
         terminal.result(ledger)
     else:
-        terminal.show(ledger_view(ledger, terminal.out))
+        terminal.show(ledger_view(ledger, terminal.out, was_sent=False))
     if ledger.outcome is Outcome.EMPTY:
         raise typer.Exit(int(ExitCode.FAILED))
 
@@ -107,12 +111,17 @@ def _stream(gateway: Service, request: ChatCompletionRequest, terminal: Terminal
     def write(text: str) -> None:
         nonlocal written
         if not terminal.as_json:
+            if not written:
+                waiting.stop()
             written = True
             sys.stdout.write(printable(text))
             sys.stdout.flush()
 
+    # One line for both steps: the gateway says nothing until the first text is there.
+    waiting = Waiting(terminal.err, "finding evidence, then the model reads it…", wanted=not terminal.as_json)
     try:
-        return ask_gateway(gateway, request, write)
+        with waiting:
+            return ask_gateway(gateway, request, write)
     finally:
         if written:
             sys.stdout.write("\n")
@@ -137,7 +146,10 @@ def _evidence_parts(answer: Answer, ledger: Ledger | None, terminal: Terminal) -
     if answer.answered.citations:
         parts += [Text(), citations(answer.answered.citations)]
     parts.append(Text())
-    parts.append(funnel(answer.answered.totals) if ledger is None else ledger_view(ledger, terminal.out))
+    if ledger is None:
+        parts.append(funnel(answer.answered.totals))
+    else:
+        parts.append(ledger_view(ledger, terminal.out, abstained=answer.answered.abstained))
     return parts
 
 

@@ -39,6 +39,7 @@ def ingest(
     as_json: options.Json = False,
     url: _Url = None,
     timeout: _Timeout = 120.0,
+    state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Take in files and what folders hold; exits 1 when one is rejected, while the others are taken in.
 
@@ -53,8 +54,14 @@ def ingest(
     reports: list[FileReport] = []
     started = time.monotonic()
     size = sum(_size(file.path) for file in files)
+    view = IngestView(
+        terminal.err,
+        len(files),
+        size,
+        table_follows=not as_json and terminal.out.is_terminal and terminal.err.is_terminal,
+    )
     try:
-        with connection.dataprep(url, timeout) as dataprep, IngestView(terminal.err, len(files), size) as view:
+        with connection.dataprep(url, timeout, state_dir) as dataprep, view:
             for report in send(dataprep, files, scope):
                 reports.append(report)
                 view.add(report)
@@ -83,12 +90,13 @@ def list_documents(
     as_json: options.Json = False,
     url: _Url = None,
     timeout: _Timeout = 60.0,
+    state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """List the documents that can be found."""
     terminal = Terminal.open(as_json=as_json)
     listed: list[DocumentInfo] = []
     after: str | None = None
-    with connection.dataprep(url, timeout) as dataprep:
+    with connection.dataprep(url, timeout, state_dir) as dataprep:
         while True:
             request = GetRequest(scopes=scope or None, after=after, limit=_PAGE)
             page = dataprep.post("/v1/dataprep/get", request, DocumentList)
@@ -110,12 +118,13 @@ def delete_documents(
     as_json: options.Json = False,
     url: _Url = None,
     timeout: _Timeout = 60.0,
+    state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Delete documents with all their chunks; exits 1 when one does not exist, while the others are deleted."""
     terminal = Terminal.open(as_json=as_json)
     deleted: list[str] = []
     faults: list[dict[str, object]] = []
-    with connection.dataprep(url, timeout) as dataprep:
+    with connection.dataprep(url, timeout, state_dir) as dataprep:
         for document in documents:
             request = DeleteRequest(file_path=document, scopes=scope or None)
             try:

@@ -56,10 +56,10 @@ def _read(file: Path) -> SelectRequest:
     except orjson.JSONDecodeError as error:
         raise ConfigurationError(f"{file}: is not JSON: {error}") from None
     except ValidationError as error:
-        raise ConfigurationError("\n".join(f"{file}: {_worded(fault)}" for fault in error.errors())) from None
+        raise ConfigurationError(str(file), faults=[_worded(fault) for fault in error.errors()]) from None
 
 
-def _worded(fault: object) -> str:
+def _worded(fault: object) -> tuple[str, str]:
     assert isinstance(fault, dict)
     field = ".".join(str(part) for part in fault["loc"]) or "the document"
-    return f"{field}: {str(fault['msg']).removeprefix('Value error, ')}"
+    return field, str(fault["msg"]).removeprefix("Value error, ")

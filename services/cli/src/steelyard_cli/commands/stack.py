@@ -69,13 +69,17 @@ def up(
             "processes of an earlier run still run: " + ", ".join(f"{it.pid} ({describe(it.pid)})" for it in left),
             hint="Their supervisor was killed. Stop them with `steelyard down`.",
         )
+    startup.check_models(plan)
     startup.check_ports(plan)
     with _interruptible():
         supervisor: subprocess.Popen[bytes] | None = None
+        was_ready = False
         try:
             supervisor = launch.start(plan, folder)
             _wait_until_ready(folder, terminal, timeout)
+            was_ready = True
             if foreground:
+                terminal.note("Ctrl-C stops everything")
                 _stay(folder, terminal)
         except StackError:
             terminal.note("stopping what was started")
@@ -84,7 +88,8 @@ def up(
         except _Interrupted:
             terminal.note("stopping")
             launch.stop(folder, _STOP_S, run_id=plan.run_id)
-            raise typer.Exit(0 if foreground else int(ExitCode.INTERRUPTED)) from None
+            done = foreground and was_ready
+            raise typer.Exit(int(ExitCode.OK if done else ExitCode.INTERRUPTED)) from None
         finally:
             if foreground and supervisor is not None:
                 supervisor.wait()

@@ -22,24 +22,33 @@ _STYLES = {
 
 
 class IngestView:
-    """A bar on a terminal; elsewhere one line for each file. `files` and `size` (bytes) are what is to be sent."""
+    """A bar on a terminal; elsewhere one line for each file. `files` and `size` (bytes) are what is to be sent.
 
-    def __init__(self, console: Console, files: int, size: int) -> None:
+    With `table_follows` the reader will see `ingest_table` in the same place, so faults are left to it.
+    """
+
+    def __init__(self, console: Console, files: int, size: int, *, table_follows: bool = False) -> None:
         self._console = console
+        self._table_follows = table_follows
+        self._rejected = 0
         self._files = files
         self._done = 0
         self._chunks = 0
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.fields[files]} files, {task.fields[chunks]} chunks, {task.fields[rate]}"),
+            TextColumn(
+                "{task.fields[files]} files{task.fields[rejected]}, {task.fields[chunks]} chunks, {task.fields[rate]}"
+            ),
             TimeRemainingColumn(),
             console=console,
             transient=True,
             disable=not console.is_terminal,
         )
         # By bytes, because one large document takes as long as many small ones.
-        self._task: TaskID = self._progress.add_task("ingesting", total=size, files=f"0/{files}", chunks=0, rate="")
+        self._task: TaskID = self._progress.add_task(
+            "ingesting", total=size, files=f"0/{files}", rejected="", chunks=0, rate=""
+        )
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -51,18 +60,20 @@ class IngestView:
         self._progress.stop()
 
     def add(self, report: FileReport) -> None:
-        """Count a file that is done; a rejected one is named at once."""
+        """Count a file that is done; a rejected one is named at once, unless the table says why."""
         self._done += 1
+        self._rejected += report.error is not None
         self._chunks += report.chunks
         elapsed = self._progress.tasks[0].elapsed or 0.0
         self._progress.update(
             self._task,
             advance=report.size,
             files=f"{self._done}/{self._files}",
+            rejected=f" ({self._rejected} rejected)" if self._rejected else "",
             chunks=self._chunks,
             rate=f"{self._chunks / elapsed:.1f} chunks/s" if elapsed > 0 else "",
         )
-        if report.error is not None:
+        if report.error is not None and not self._table_follows:
             said = f"rejected {one_line(str(report.path))}: {report.error.code}: {one_line(report.error.detail)}"
             self._progress.console.print(Text(said, style="red"))
         elif not self._console.is_terminal:
@@ -70,23 +81,29 @@ class IngestView:
 
 
 def ingest_table(reports: list[FileReport], console: Console) -> RenderableType:
-    """One row per file."""
+    """One row per file, by the name that dataprep knows it by; notes have a column when there are any."""
+    notes = [_notes(report) for report in reports]
     made = table(console)
-    for name, justify in (("file", "left"), ("status", "left"), ("chunks", "right"), ("tokens", "right")):
-        made.add_column(name, justify="right" if justify == "right" else "left")
-    made.add_column("document or fault", overflow="fold")
-    for report in reports:
-        fault = report.error
-        last = one_line(fault.code + ": " + fault.detail) if fault is not None else report.document_id or ""
-        notes = "".join(f"; {one_line(note)}" for note in report.notes)
+    made.add_column("file", overflow="fold")
+    made.add_column("status", no_wrap=True)
+    for name in ("chunks", "tokens"):
+        made.add_column(name, justify="right", no_wrap=True)
+    if any(notes):
+        made.add_column("notes", overflow="fold")
+    for report, note in zip(reports, notes, strict=True):
         made.add_row(
-            one_line(str(report.path)),
+            one_line(report.name),
             Text(str(report.status), style=_STYLES[report.status]),
             str(report.chunks),
             str(report.tokens),
-            last + notes,
+            *([note] if any(notes) else []),
         )
     return made
+
+
+def _notes(report: FileReport) -> str:
+    fault = [] if report.error is None else [f"{report.error.code}: {report.error.detail}"]
+    return "; ".join(one_line(note) for note in [*fault, *report.notes])
 
 
 def totals_line(totals: Totals, seconds: float) -> str:

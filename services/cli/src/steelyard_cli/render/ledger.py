@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -11,11 +12,10 @@ from steelyard_contracts.enums import Fate, Outcome, ScoreKind, Strategy
 from steelyard_contracts.ledger import LedgerEntry, LedgerTotals
 
 from .bars import bar
-from .tables import table
+from .tables import spare_cells, table
 from .text import one_line, without_middle
 
 _BAR_CELLS = 8
-_UNBOUNDED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +28,15 @@ class _Detail:
     uncut_pairs: bool = True
     terms: bool = True
     bar: bool = True
-    source_characters: int = 40
+    source_cells: int = 40
 
 
 _DETAILS = (
     _Detail(),
-    _Detail(all_kinds=False, source_characters=32),
-    _Detail(all_kinds=False, uncut_pairs=False, source_characters=28),
-    _Detail(all_kinds=False, uncut_pairs=False, bar=False, source_characters=20),
-    _Detail(all_kinds=False, uncut_pairs=False, bar=False, terms=False, source_characters=17),
+    _Detail(all_kinds=False, source_cells=32),
+    _Detail(all_kinds=False, uncut_pairs=False, source_cells=28),
+    _Detail(all_kinds=False, uncut_pairs=False, bar=False, source_cells=20),
+    _Detail(all_kinds=False, uncut_pairs=False, bar=False, terms=False, source_cells=17),
 )
 """From the widest to the narrowest; the first that fits is shown."""
 
@@ -44,9 +44,14 @@ _TERMS = ("tokens", "relevance", "novelty\nweight", "token\ncost", "confusion\nc
 _OUTCOME_STYLES = {Outcome.OK: "green", Outcome.EMPTY: "yellow", Outcome.DEGRADED: "yellow"}
 
 
-def ledger_view(ledger: Ledger, console: Console) -> RenderableType:
-    """Everything that a ledger says about its candidates."""
-    parts: list[RenderableType] = [_headline(ledger), funnel(ledger.totals)]
+def ledger_view(
+    ledger: Ledger, console: Console, *, abstained: str | None = None, was_sent: bool = True
+) -> RenderableType:
+    """Everything that a ledger says about its candidates.
+
+    `abstained` is why the answer is not the model's; without `was_sent` no model was asked.
+    """
+    parts: list[RenderableType] = [_headline(ledger, abstained), funnel(ledger.totals, was_sent=was_sent)]
     parts.extend(
         Text(f"degraded: {it.stage}: {it.reason}: {one_line(it.detail)}", style="yellow") for it in ledger.degraded
     )
@@ -57,9 +62,10 @@ def ledger_view(ledger: Ledger, console: Console) -> RenderableType:
     return Group(*parts)
 
 
-def funnel(totals: LedgerTotals) -> Text:
-    """`12 retrieved -> 3 sent, 9 dropped (6 over_top_n, 3 duplicate)`."""
-    line = Text.assemble((str(totals.retrieved), "bold"), " retrieved -> ", (str(totals.sent), "bold green"), " sent")
+def funnel(totals: LedgerTotals, *, was_sent: bool = True) -> Text:
+    """`12 retrieved -> 3 sent, 9 dropped (6 over_top_n, 3 duplicate)`; `3 kept` when no model was asked."""
+    line = Text.assemble((str(totals.retrieved), "bold"), " retrieved -> ", (str(totals.sent), "bold green"))
+    line.append(" sent" if was_sent else " kept")
     dropped = sorted(totals.dropped.items(), key=lambda item: -item[1])
     if dropped:
         line.append(", ")
@@ -80,13 +86,11 @@ def entries_table(ledger: Ledger, console: Console) -> Table:
 
     Those that were sent come first, in rank order, then the others in retrieval order.
     """
-    # Measured without the console's own width, to which a measure would be cut.
-    unbounded = console.options.update(width=_UNBOUNDED)
     for detail in _DETAILS:
         made = _table(ledger, console, detail)
-        spare = console.width - console.measure(made, options=unbounded).maximum
+        spare = spare_cells(made, console)
         if spare >= 0:
-            return _table(ledger, console, replace(detail, source_characters=detail.source_characters + spare))
+            return _table(ledger, console, replace(detail, source_cells=detail.source_cells + spare))
     return made
 
 
@@ -115,7 +119,7 @@ def _table(ledger: Ledger, console: Console, detail: _Detail) -> Table:
         style = "green" if sent else "red"
         row: list[RenderableType] = [
             str(entry.retrieval_rank),
-            _place(entry, evidence, detail.source_characters),
+            _place(entry, evidence, detail.source_cells),
             *(_number(entry.scores.get(kind)) for kind in kinds),
         ]
         if with_read:
@@ -130,12 +134,15 @@ def _table(ledger: Ledger, console: Console, detail: _Detail) -> Table:
     return made
 
 
-def _headline(ledger: Ledger) -> Text:
+def _headline(ledger: Ledger, abstained: str | None) -> Text:
+    end = ("outcome ", (str(ledger.outcome), _OUTCOME_STYLES[ledger.outcome]))
+    if abstained is not None:
+        end = ("abstained: ", (one_line(abstained), "yellow"))
     line = Text.assemble(
         ("evidence ledger ", "bold"),
         ledger.ledger_id,
-        f"  strategy {ledger.strategy}, scores {ledger.score_kind}, outcome ",
-        (str(ledger.outcome), _OUTCOME_STYLES[ledger.outcome]),
+        f"  strategy {ledger.strategy}, scores {ledger.score_kind}, ",
+        *end,
     )
     threshold = ledger.settings.get("min_value_threshold")
     if ledger.strategy is Strategy.ADAPTIVE and isinstance(threshold, int | float):
@@ -159,7 +166,7 @@ def value_cells(entry: LedgerEntry, all_terms: bool = True) -> list[RenderableTy
 
 
 def _place(entry: LedgerEntry, evidence: dict[str, Evidence], limit: int) -> str:
-    """Where the candidate comes from, in `limit` characters; its id when the ledger keeps no more.
+    """Where the candidate comes from, in `limit` cells; its id when the ledger keeps no more.
 
     Of a section's path the last part says most; of a file's name both ends do, such as its revision.
     """
@@ -170,7 +177,7 @@ def _place(entry: LedgerEntry, evidence: dict[str, Evidence], limit: int) -> str
     section = metadata.section.rpartition(" > ")[2]
     if not section:
         return without_middle(metadata.source, limit)
-    source = without_middle(metadata.source, max(limit - len(section) - 3, limit // 2))
+    source = without_middle(metadata.source, max(limit - cell_len(section) - 3, limit // 2))
     return one_line(f"{source} / {section}", limit)
 
 

@@ -32,9 +32,10 @@ class StackView:
             self._live.stop()
 
     def update(self, report: StackReport) -> None:
-        """Show the latest look."""
+        """Show the latest look; on a terminal a stack that is ready is left to the table that stays."""
         if self._live is not None:
-            self._live.update(stack_table(report, self._console), refresh=True)
+            if not report.ready:
+                self._live.update(stack_table(report, self._console), refresh=True)
             return
         for service in report.services:
             line = "ready" if service.ready else one_line(brief(service), 200)

@@ -2,6 +2,8 @@
 
 import unicodedata
 
+from rich.cells import cell_len, set_cell_size
+
 _KEPT = {"\n", "\t"}
 _DIRECTION_OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _REPLACEMENT = "\ufffd"
@@ -16,18 +18,27 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str, limit: int | None = None) -> str:
-    """`printable` text with its white space folded, cut with an ellipsis after `limit` characters."""
+    """`printable` text with its white space folded, cut with an ellipsis to `limit` cells of the terminal."""
     folded = " ".join(printable(text).split())
-    return folded if limit is None or len(folded) <= limit else f"{folded[: limit - 1].rstrip()}…"
+    if limit is None or cell_len(folded) <= limit:
+        return folded
+    return f"{set_cell_size(folded, limit - 1).rstrip()}…"
 
 
 def without_middle(text: str, limit: int) -> str:
-    """`one_line` with the middle cut out when there are more than `limit` characters (at least 3)."""
+    """`one_line` with the middle cut out when it is wider than `limit` cells (at least 3)."""
     folded = one_line(text)
-    if len(folded) <= limit:
+    if cell_len(folded) <= limit:
         return folded
     end = (limit - 1) // 2
-    return f"{folded[: limit - 1 - end]}…{folded[-end:]}"
+    return f"{set_cell_size(folded, limit - 1 - end).rstrip()}…{_last_cells(folded, end)}"
+
+
+def _last_cells(text: str, cells: int) -> str:
+    start = len(text)
+    while start > 0 and cell_len(text[start - 1 :]) <= cells:
+        start -= 1
+    return text[start:]
 
 
 def _is_unsafe(character: str) -> bool:
