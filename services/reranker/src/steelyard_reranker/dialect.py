@@ -26,11 +26,6 @@ async def rank_documents(request: RerankRequest, ranking: Ranking, model_id: str
         )
     if request.model is not None and request.model != model_id:
         raise SteelyardError(ErrorCode.MODEL_NOT_FOUND, f"model: this service reranks with {model_id!r} only")
-    if request.max_tokens_per_doc is not None:
-        raise SteelyardError(
-            ErrorCode.INVALID_REQUEST,
-            "max_tokens_per_doc: is not offered; texts are read whole, or cut as RERANK_MAX_CHARS_PER_DOC says",
-        )
     policy = policy_hash(ranking.policy)
     context.note_policy(policy)
     texts = [one if isinstance(one, str) else one.text for one in request.documents]

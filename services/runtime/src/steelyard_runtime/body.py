@@ -5,6 +5,7 @@ from typing import Any
 
 from fastapi import Request, Response, params
 from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 
@@ -17,12 +18,13 @@ class StrictRequest(Request):
     async def json(self) -> Any:
         """The body's JSON value; raises JSONDecodeError for anything that is not strict JSON.
 
-        Raises `body_too_large` also in a service whose uploads may be larger than its JSON.
+        Raises 413 also in a service whose uploads may be larger than its JSON.
         """
         most = self.app.state.max_json_bytes
         body = await self.body()
         if len(body) > most:
-            raise SteelyardError(ErrorCode.BODY_TOO_LARGE, f"the body is larger than {most} bytes")
+            # FastAPI passes on its own kind of exception from here, and makes a 400 of any other.
+            raise HTTPException(413, f"the body is larger than {most} bytes")
         return strict_json.loads(body)
 
 
