@@ -1,0 +1,248 @@
+"""Degradation, the integrity of adaptive selection, and the policy hash."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from steelyard_contracts.errors import ErrorCode, SteelyardError
+from steelyard_contracts.reranking import RerankingRequest
+from steelyard_reranker.backends.port import Judgement, RerankBackendError
+from steelyard_reranker.selection import EmbeddingMisalignedError
+from steelyard_runtime.blocking import Workers
+
+from .fake_scorer import Bench, FakeScorer, judgement, query_vector, request, vectors
+from .ranking_requests import COSINES, DOWN, SCORES, TEXTS, bench, kept, reasons, rerank
+
+
+class TestDegradation:
+    @pytest.mark.parametrize(
+        ("fault", "reason"),
+        [
+            (DOWN, "unreachable"),
+            (lambda judged: judged[:-1], "wrong_count"),
+            (lambda judged: [*judged, judged[0]], "wrong_count"),
+            (lambda judged: [judgement(float("nan"), "x"), *judged[1:]], "not_finite"),
+            (lambda judged: [*judged[:-1], judgement(1.5, "x")], "out_of_scale"),
+            (lambda judged: [*judged[:-1], judgement("0.5", "x")], "not_a_number"),
+            (ValueError("CANARY in a library's message"), "crashed"),
+            (MemoryError(), "crashed"),
+        ],
+    )
+    def test_any_fault_of_the_backend_discards_the_whole_reply(self, fault: Any, reason: str) -> None:
+        made = bench()
+        made.scorer.fault = fault
+        reply = rerank(made, request(TEXTS, COSINES))
+        assert (reply.outcome, reply.score_kind) == ("degraded", "cosine")
+        assert kept(reply) == ["a", "b"]
+        assert [doc.score for doc in reply.reranked_docs] == [0.9, 0.7]
+        assert reply.degraded is not None
+        assert (reply.degraded.stage, reply.degraded.reason) == ("reranker", reason)
+        assert "CANARY" not in reply.degraded.detail
+        assert all("rerank" not in entry.scores and entry.pair is None for entry in reply.ledger)
+        assert made.degraded(reason) == 1
+
+    def test_every_degraded_reply_is_counted(self) -> None:
+        made = bench()
+        made.scorer.fault = DOWN
+        for _ in range(3):
+            rerank(made, request(TEXTS, COSINES))
+        assert made.degraded("unreachable") == 3
+        made.scorer.fault = None
+        rerank(made, request(TEXTS, COSINES))
+        assert made.degraded("unreachable") == 3
+
+    @pytest.mark.parametrize("strategy", ["slice", "threshold", "slice_threshold", "knee_threshold", "adaptive"])
+    def test_rerank_thresholds_and_strategies_do_not_apply(self, strategy: str) -> None:
+        made = bench()
+        made.scorer.fault = DOWN
+        adaptive = {"embedding": query_vector(4), "chunk_embeddings": vectors(*TEXTS)} if strategy == "adaptive" else {}
+        body = request(TEXTS, COSINES, reranking_strategy=strategy, reranking_threshold=1, top_n=3, **adaptive)
+        reply = rerank(made, body)
+        assert kept(reply) == ["a", "b", "c"]
+        assert reply.strategy == strategy
+        assert all(entry.value is None for entry in reply.ledger)
+
+    def test_cosine_floors_still_apply(self) -> None:
+        made = bench(retrieval_min_chunk_score=0.6, reranker_top_n=4)
+        made.scorer.fault = DOWN
+        reply = rerank(made, request(TEXTS, COSINES))
+        assert kept(reply) == ["a", "b"]
+        assert reasons(reply)["c"] == "below_cosine_floor"
+
+    def test_cosine_order_is_not_retrieval_order(self) -> None:
+        made = bench(reranker_top_n=9)
+        made.scorer.fault = DOWN
+        assert kept(rerank(made, request(TEXTS, {"a": 0.1, "c": 0.2, "d": -0.5}))) == ["c", "a", "d", "b"]
+
+    def test_a_query_that_is_too_long_is_the_callers_fault(self) -> None:
+        made = bench()
+        made.scorer.fault = SteelyardError(ErrorCode.QUERY_TOO_LONG, "too long")
+        with pytest.raises(SteelyardError, match="too long"):
+            rerank(made, request(TEXTS, COSINES))
+
+    def test_the_policy_can_be_to_fail(self) -> None:
+        made = bench(rerank_failure_policy="fail")
+        made.scorer.fault = DOWN
+        with pytest.raises(RerankBackendError, match="no connection"):
+            rerank(made, request(TEXTS, COSINES))
+        assert made.degraded("unreachable") == 0
+        made.scorer.fault = lambda judged: judged[1:]
+        with pytest.raises(RerankBackendError, match="3 of 4"):
+            rerank(made, request(TEXTS, COSINES))
+
+
+def _without_a_vector(body: RerankingRequest) -> RerankingRequest:
+    return body.model_copy(
+        update={"chunk_embeddings": {k: v for k, v in (body.chunk_embeddings or {}).items() if k != "d"}}
+    )
+
+
+class TestAdaptiveIntegrity:
+    SPOILED = (
+        {"embedding": None},
+        {"chunk_embeddings": None},
+        {"chunk_embeddings": {}},
+        {"chunk_embeddings": vectors("a", "b", "c")},
+        {"chunk_embeddings": vectors(*TEXTS) | {"stray": [1.0] * 5}},
+        {"chunk_embeddings": vectors(*TEXTS) | {"c": [1.0] * 4}},
+        {"chunk_embeddings": vectors(*TEXTS) | {"c": [0.0] * 5}},
+        {"embedding": [0.0] * 5},
+    )
+
+    def body(self, **changes: Any) -> RerankingRequest:
+        fields = {"embedding": query_vector(4), "chunk_embeddings": vectors(*TEXTS)} | changes
+        return request(TEXTS, COSINES, reranking_strategy="adaptive", **fields)
+
+    def test_sound_vectors_are_accepted(self) -> None:
+        reply = rerank(bench(), self.body())
+        assert reply.outcome == "ok"
+        assert all(entry.value is not None for entry in reply.ledger)
+
+    @pytest.mark.parametrize("spoiled", SPOILED)
+    @pytest.mark.parametrize("fault", [None, DOWN])
+    def test_a_fault_of_the_data_is_raised_before_the_backend_is_asked(self, spoiled: Any, fault: Any) -> None:
+        made = bench()
+        made.scorer.fault = fault
+        with pytest.raises(EmbeddingMisalignedError):
+            rerank(made, self.body(**spoiled))
+        assert made.scorer.seen == []
+        assert made.degraded("unreachable") == 0
+
+    @pytest.mark.parametrize("spoiled", SPOILED)
+    def test_other_strategies_do_not_look_at_vectors(self, spoiled: Any) -> None:
+        body = self.body(**spoiled).model_copy(update={"reranking_strategy": None})
+        assert rerank(bench(), body).outcome == "ok"
+
+    def test_a_vector_that_is_missing_below_a_floor_is_a_fault_all_the_same(self) -> None:
+        with pytest.raises(EmbeddingMisalignedError, match="'d'"):
+            rerank(bench(retrieval_min_chunk_score=0.4), self.body(chunk_embeddings=vectors("a", "b", "c")))
+
+    def test_a_blank_or_unscored_text_needs_its_vector_too_and_then_is_no_trouble(self) -> None:
+        texts = {**TEXTS, "e": " ", "f": " " * 20 + "end"}
+        fields = {"embedding": query_vector(6), "reranking_strategy": "adaptive"}
+        made = bench(rerank_max_chars_per_doc=10)
+        with pytest.raises(EmbeddingMisalignedError):
+            rerank(made, request(texts, {}, chunk_embeddings=vectors(*TEXTS, "e"), **fields))
+        reply = rerank(made, request(texts, {}, chunk_embeddings=vectors(*texts), **fields))
+        assert (reasons(reply)["e"], reasons(reply)["f"]) == ("blank_text", "not_scored")
+
+    def test_duplicates_are_dropped_by_adaptive_and_by_no_other_strategy(self) -> None:
+        texts = {"a": "the same text", "b": "the same  TEXT", "c": "another one"}
+        fields = {"embedding": query_vector(3), "chunk_embeddings": vectors(*texts)}
+        made = bench(reranker_top_n=3)
+        made.scorer.scores = {"the same text": 0.9, "the same  TEXT": 0.8, "another one": 0.7}
+        adaptive = rerank(made, request(texts, {}, reranking_strategy="adaptive", **fields))
+        assert reasons(adaptive)["b"] == "duplicate"
+        assert kept(rerank(made, request(texts, {}, **fields))) == ["a", "b", "c"]
+
+
+class TestPolicyHash:
+    def hash_of(self, settings: dict[str, Any] | None = None, made: Bench | None = None, **fields: Any) -> str:
+        return rerank(made or bench(**(settings or {})), request(TEXTS, COSINES, **fields)).policy_hash
+
+    def test_equal_policies_have_equal_hashes(self) -> None:
+        assert self.hash_of() == self.hash_of() == self.hash_of(top_n=2, reranking_strategy="slice")
+        assert self.hash_of({"rerank_threads": 2}) == self.hash_of(), "what decides nothing is no policy"
+        assert self.hash_of(initial_query="another") == self.hash_of()
+
+    def test_a_degraded_reply_has_the_hash_of_its_policy(self) -> None:
+        made = bench()
+        made.scorer.fault = DOWN
+        assert self.hash_of(made=made) == self.hash_of()
+
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"reranking_strategy": "threshold"},
+            {"reranker_top_n": 5},
+            {"reranking_threshold": 0.25},
+            {"novelty_sigmoid_a": 10.0},
+            {"novelty_sigmoid_b": 0.5},
+            {"token_cost_alpha": 0.0},
+            {"min_value_threshold": 0.0},
+            {"confusion_cost_weight": 0.0},
+            {"adaptive_floor_score": None},
+            {"adaptive_floor_score": 0.0},
+            {"rerank_max_chars_per_doc": 2000},
+            {"retrieval_min_score": 0.0},
+            {"retrieval_min_chunk_score": 0.0},
+            {"rerank_failure_policy": "fail"},
+        ],
+    )
+    def test_every_setting_that_decides_something_changes_it(self, settings: dict[str, Any]) -> None:
+        assert self.hash_of(settings) != self.hash_of()
+
+    @pytest.mark.parametrize("fields", [{"reranking_strategy": "threshold"}, {"top_n": 1}, {"reranking_threshold": 0}])
+    def test_every_override_changes_it(self, fields: dict[str, Any]) -> None:
+        assert self.hash_of(**fields) != self.hash_of()
+
+    def test_all_of_them_differ_from_each_other(self) -> None:
+        hashes = {self.hash_of(top_n=n, reranking_threshold=t) for n in (1, 2, 3) for t in (0, 0.5, 1)}
+        assert len(hashes) == 9
+
+    def test_another_model_or_truncation_changes_it(self) -> None:
+        made = bench()
+        made.scorer.policy = {"reranker": "fake", "revision": "r2"}
+        assert self.hash_of(made=made) != self.hash_of()
+
+
+class _HeldScorer(FakeScorer):
+    """Waits in every call until the query's turn is given."""
+
+    def __init__(self) -> None:
+        super().__init__(dict(SCORES))
+        self.turns = {"quick": threading.Event(), "slow": threading.Event()}
+
+    def score(self, query: str, texts: Sequence[str]) -> list[Judgement]:
+        assert self.turns[query].wait(20)
+        return super().score(query, texts)
+
+
+def test_a_scored_request_is_selected_while_the_next_one_is_being_scored() -> None:
+    """Behind one queue of threads, every request would wait for the scoring of all that came after it."""
+    scorer = _HeldScorer()
+    made = Bench(scorer, {"reranking_strategy": "slice"})
+
+    async def run() -> None:
+        scoring, selecting = Workers("scoring", 1), Workers("selecting", 1)
+        ranking = made.ranking(scoring, selecting)
+        try:
+            quick = asyncio.create_task(ranking.rerank(request(TEXTS, COSINES, initial_query="quick")))
+            slow = asyncio.create_task(ranking.rerank(request(TEXTS, COSINES, initial_query="slow")))
+            await asyncio.sleep(0)
+            scorer.turns["quick"].set()
+            async with asyncio.timeout(20):
+                assert (await quick).outcome == "ok"
+            assert not slow.done()
+            scorer.turns["slow"].set()
+            assert (await slow).outcome == "ok"
+        finally:
+            for turn in scorer.turns.values():
+                turn.set()
+            scoring.close()
+            selecting.close()
+
+    asyncio.run(run())
