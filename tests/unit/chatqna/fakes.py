@@ -21,6 +21,7 @@ from steelyard_contracts.enums import Fate, Reason, ScoreKind, Stage
 from steelyard_contracts.ledger import Degradation, LedgerEntry, ValueTerms
 from steelyard_contracts.vectors import Vector
 from steelyard_runtime import context
+from steelyard_runtime.floors import CosineFloors
 from steelyard_runtime.http import Upstream
 
 Result = TypeVar("Result")
@@ -267,6 +268,7 @@ class FakeParts:
     """The neighbours of one gateway; each `answer` can be replaced."""
 
     policy: str = "degrade"
+    floors: CosineFloors = field(default_factory=CosineFloors)
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     embedding: FakeUpstream = field(default_factory=lambda: FakeUpstream(Stage.EMBEDDING, embedded))
     retriever: FakeUpstream = field(default_factory=lambda: FakeUpstream(Stage.RETRIEVER, retrieved))
@@ -281,4 +283,5 @@ class FakeParts:
     @property
     def parts(self) -> Parts:
         policy: Any = self.policy
-        return Parts(self.embedding, self.retriever, self.reranker, {"gateway": "policy"}, policy, self.counter)
+        gateway = {"gateway": "policy"}
+        return Parts(self.embedding, self.retriever, self.reranker, gateway, policy, self.counter, self.floors)

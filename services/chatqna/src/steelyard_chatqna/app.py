@@ -57,7 +57,15 @@ def build(settings: ChatqnaSettings) -> FastAPI:
             retriever = await stack.enter_async_context(Upstream(Stage.RETRIEVER, settings.retriever_url, token=token))
             reranker = await stack.enter_async_context(Upstream(Stage.RERANKER, settings.reranker_url, token=token))
             llm = await stack.enter_async_context(Upstream(Stage.LLM, settings.llm_url))
-            parts = Parts(embedding, retriever, reranker, _policy(settings), settings.rerank_failure_policy, degraded)
+            parts = Parts(
+                embedding,
+                retriever,
+                reranker,
+                _policy(settings),
+                settings.rerank_failure_policy,
+                degraded,
+                settings.cosine_floors,
+            )
             answerer = Answerer(
                 settings,
                 LlmClient(llm, settings.llm_model_id),

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from prometheus_client import Counter
 
+from steelyard_runtime.floors import CosineFloors
 from steelyard_runtime.http import Upstream
 
 
@@ -19,3 +20,4 @@ class Parts:
     policy: Mapping[str, Any]
     rerank_failure_policy: Literal["degrade", "fail"]
     rerank_degraded: Counter
+    floors: CosineFloors

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy, SearchType
 from steelyard_runtime.settings.groups import (
+    CosineFloorSettings,
     EmbeddingUrlSettings,
     LlmModelSettings,
     ProcessSettings,
@@ -28,6 +29,7 @@ class ChatqnaSettings(
     ScopeSettings,
     StrategySettings,
     RerankFailureSettings,
+    CosineFloorSettings,
     EmbeddingUrlSettings,
     LlmModelSettings,
 ):

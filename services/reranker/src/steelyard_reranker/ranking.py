@@ -58,7 +58,8 @@ class Ranking:
         embeddings = embeddings_of(request) if strategy is Strategy.ADAPTIVE else None
         if embeddings is not None and rows:
             embeddings.align([row.chunk_id for row in rows])
-        below = self._below_floor(rows)
+        cosines = {row.chunk_id: row.cosine for row in rows if row.cosine is not None}
+        below = self._settings.cosine_floors.below(cosines)
         readable = [row for row in rows if row.chunk_id not in below and row.text.strip()]
         policy = policy_hash({**self.policy, "strategy": strategy, "selection": asdict(settings)})
         context.note_policy(policy)
@@ -133,16 +134,6 @@ class Ranking:
             self._settings.reranking_strategy if strategy is None else strategy,
             replace(self._settings.selection, **given),
         )
-
-    def _below_floor(self, rows: Sequence[Row]) -> frozenset[str]:
-        """Ids that the cosine floors drop; a candidate without a cosine is not judged by them."""
-        cosines = {row.chunk_id: row.cosine for row in rows if row.cosine is not None}
-        least, least_chunk = self._settings.retrieval_min_score, self._settings.retrieval_min_chunk_score
-        if least is not None and cosines and max(cosines.values()) < least:
-            return frozenset(cosines)
-        if least_chunk is None:
-            return frozenset()
-        return frozenset(chunk_id for chunk_id, cosine in cosines.items() if cosine < least_chunk)
 
 
 def _selected(

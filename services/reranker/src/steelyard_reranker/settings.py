@@ -6,18 +6,24 @@ from pydantic import Field
 
 from steelyard_runtime.settings.groups import (
     AdaptiveSettings,
+    CosineFloorSettings,
     EmbeddingModelSettings,
     ProcessSettings,
     RerankFailureSettings,
     StrategySettings,
 )
-from steelyard_runtime.settings.types import IntSetting, OptionalCosineSetting
+from steelyard_runtime.settings.types import IntSetting
 
 from .selection import SelectionSettings
 
 
 class RerankerSettings(
-    ProcessSettings, StrategySettings, AdaptiveSettings, RerankFailureSettings, EmbeddingModelSettings
+    ProcessSettings,
+    StrategySettings,
+    AdaptiveSettings,
+    RerankFailureSettings,
+    CosineFloorSettings,
+    EmbeddingModelSettings,
 ):
     """What the reranker service reads."""
 
@@ -37,12 +43,6 @@ class RerankerSettings(
     )
     rerank_max_chars_per_doc: Annotated[IntSetting, Field(ge=0, le=10_000_000)] = Field(
         default=0, description="Characters of a candidate that the reranker is given; 0 = all of them."
-    )
-    retrieval_min_score: OptionalCosineSetting = Field(
-        default=None, description="When the best cosine is below this, no candidate is kept; empty = off."
-    )
-    retrieval_min_chunk_score: OptionalCosineSetting = Field(
-        default=None, description="A candidate whose cosine is below this is dropped before reranking; empty = off."
     )
 
     @property

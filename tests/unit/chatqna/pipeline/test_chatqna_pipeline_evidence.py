@@ -9,6 +9,7 @@ from steelyard_chatqna.pipeline.integrity import EmbeddingMisalignedError
 from steelyard_contracts.enums import Outcome, Reason, ScoreKind, Stage
 from steelyard_contracts.errors import HTTP_STATUS, ErrorCode, SteelyardError, UpstreamError
 from steelyard_contracts.ledger import totals
+from steelyard_runtime.floors import CosineFloors
 from steelyard_runtime.http import Upstream
 
 from ..fakes import LATE, TEXTS, FakeParts, ask, entry, evidence, reranked, retrieved, run
@@ -197,6 +198,15 @@ class TestFaultsOfTheReranker:
     def degraded_reply(self, body: dict[str, Any]) -> dict[str, Any]:
         reason = {"stage": "reranker", "reason": "crashed", "detail": "the backend failed"}
         return reranked(body, ["a", "b"], kind="cosine", outcome="degraded", degraded=reason)
+
+    def test_cosine_floors_hold_when_the_reranker_does_not_answer_at_all(self) -> None:
+        neighbours = FakeParts(floors=CosineFloors(each=0.75))
+        neighbours.reranker.answer = lambda _body: UpstreamError(
+            ErrorCode.UPSTREAM_UNREACHABLE, "gone", stage=Stage.RERANKER
+        )
+        found = gathered(neighbours, top_n=3)
+        assert ids(found) == ["a", "b"]
+        assert {entry.chunk_id: entry.reason for entry in found.entries}["c"] == "below_cosine_floor"
 
     def test_a_reranker_that_degraded_itself_is_believed(self) -> None:
         neighbours = FakeParts()

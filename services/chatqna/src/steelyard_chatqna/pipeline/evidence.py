@@ -174,12 +174,18 @@ async def _select(ask: Ask, query: Vector, found: SearchedMultimodalDoc, parts: 
             raise
         logs.get().warning("rerank_degraded", reason=str(error.code), candidates=len(found.retrieved_docs))
         parts.rerank_degraded.labels(str(error.code)).inc()
+        cosines = {
+            entry.chunk_id: entry.scores[ScoreKind.COSINE]
+            for entry in found.metadata
+            if ScoreKind.COSINE in entry.scores
+        }
         return cosine_order(
             request,
             top_n=ask.top_n,
             strategy=ask.strategy,
             degraded=Degradation(stage=Stage.RERANKER, reason=str(error.code), detail=error.detail),
             policy_hash="",
+            below_floor=parts.floors.below(cosines),
         )
     if selection.degraded is not None and parts.rerank_failure_policy == "fail":
         # The gateway decides for all hosts, so that a reranker with another policy does not decide against it.

@@ -7,12 +7,14 @@ from pydantic import Field, model_validator
 
 from steelyard_contracts.enums import Strategy
 
+from ..floors import CosineFloors
 from .base import Settings
 from .types import (
     FloatSetting,
     HostSetting,
     IntSetting,
     NamesSetting,
+    OptionalCosineSetting,
     OptionalProbabilitySetting,
     OptionalTextSetting,
     UrlSetting,
@@ -153,3 +155,19 @@ class RerankFailureSettings(Settings):
     rerank_failure_policy: Literal["degrade", "fail"] = Field(
         default="degrade", description="degrade answers in cosine order and says so; fail answers with the error."
     )
+
+
+class CosineFloorSettings(Settings):
+    """Cosine floors; the gateway needs them for a reranker that does not answer at all."""
+
+    retrieval_min_score: OptionalCosineSetting = Field(
+        default=None, description="When the best cosine is below this, no candidate is kept; empty = off."
+    )
+    retrieval_min_chunk_score: OptionalCosineSetting = Field(
+        default=None, description="A candidate whose cosine is below this is dropped before reranking; empty = off."
+    )
+
+    @property
+    def cosine_floors(self) -> CosineFloors:
+        """The floors as they are applied."""
+        return CosineFloors(self.retrieval_min_score, self.retrieval_min_chunk_score)
