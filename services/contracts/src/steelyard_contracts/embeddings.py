@@ -6,6 +6,7 @@ from pydantic import Discriminator, Field, RootModel, Tag
 
 from .base import NonNegativeInt, Number, PositiveInt, Request, Response, Text
 from .documents import TokenUsage
+from .vectors import Vector
 
 
 class EmbeddingRequest(Request):
@@ -47,6 +48,12 @@ class EmbeddingData(Response):
     index: NonNegativeInt
     object: Literal["embedding"] = "embedding"
     embedding: list[Number] | str
+
+    def vector(self) -> Vector:
+        """The vector in whichever form it came; raises ValueError for one that is malformed."""
+        if isinstance(self.embedding, str):
+            return Vector.from_base64(self.embedding)
+        return Vector.from_floats(self.embedding)
 
 
 class EmbeddingResponse(Response):

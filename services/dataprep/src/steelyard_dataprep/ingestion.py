@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard_contracts.dataprep import FileError, FileResult
-from steelyard_contracts.embeddings import EmbeddingRequest, EmbeddingResponse
+from steelyard_contracts.embeddings import EmbeddingData, EmbeddingRequest, EmbeddingResponse
 from steelyard_contracts.enums import FileStatus, Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
-from steelyard_contracts.vectors import Vector
 from steelyard_runtime import logs
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.http import Upstream
@@ -168,13 +167,13 @@ class Ingestion:
                     f"embedding answered {len(batch)} texts with {len(reply.data)} vectors",
                     stage=Stage.EMBEDDING,
                 )
-            rows += [_row(entry.embedding) for entry in reply.data]
+            rows += [_row(entry) for entry in reply.data]
         return np.stack(rows)
 
 
-def _row(embedding: list[float] | str) -> npt.NDArray[np.float32]:
+def _row(entry: EmbeddingData) -> npt.NDArray[np.float32]:
     try:
-        vector = Vector.from_base64(embedding) if isinstance(embedding, str) else Vector.from_floats(embedding)
+        vector = entry.vector()
     except ValueError as error:
         raise UpstreamError(ErrorCode.UPSTREAM_BAD_REPLY, f"embedding: {error}", stage=Stage.EMBEDDING) from error
     return np.frombuffer(vector.data, dtype="<f4")

@@ -20,9 +20,8 @@ def align_outputs(reply: EmbeddingResponse) -> Vector:
     """The question's vector; raises `upstream_bad_reply` unless the reply has exactly that one, and it has a length."""
     if len(reply.data) != 1 or reply.data[0].index != 0:
         raise _bad(f"answered one text with {len(reply.data)} vectors")
-    embedding = reply.data[0].embedding
     try:
-        vector = Vector.from_base64(embedding) if isinstance(embedding, str) else Vector.from_floats(embedding)
+        vector = reply.data[0].vector()
     except ValueError as error:
         raise _bad(str(error)) from error
     if not has_direction(vector):
