@@ -37,8 +37,10 @@ def serve(name: str, port_variable: str) -> None:
     else:
         signal.signal(signal.SIGTERM, lambda *_: (note(name, "stopped"), sys.exit(0)))
     if behaviour == "worker":
-        worker = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()"
-        process = subprocess.Popen([sys.executable, "-c", worker])
+        # A SIGTERM that comes before the worker ignores it would end the worker, so its first byte is waited for.
+        worker = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); signal.pause()"
+        process = subprocess.Popen([sys.executable, "-c", worker], stdout=subprocess.PIPE)
+        process.stdout.readline()
         (folder / "worker.pid").write_text(str(process.pid))
 
     class Handler(BaseHTTPRequestHandler):
