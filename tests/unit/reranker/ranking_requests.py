@@ -7,7 +7,7 @@ from steelyard_contracts.ledger import totals
 from steelyard_contracts.reranking import RerankingRequest, RerankingResponse
 from steelyard_reranker.backends.port import RerankBackendError
 
-from .fake_scorer import Bench, FakeScorer
+from .fake_backend import Bench, FakeBackend
 
 TEXTS = {"a": "alpha text", "b": "beta text", "c": "gamma text", "d": "delta text"}
 COSINES = {"a": 0.9, "b": 0.7, "c": 0.5, "d": 0.3}
@@ -16,7 +16,7 @@ DOWN = RerankBackendError("unreachable", "no connection")
 
 
 def bench(**settings: Any) -> Bench:
-    return Bench(FakeScorer(dict(SCORES)), {"reranking_strategy": "slice", "reranker_top_n": 2} | settings)
+    return Bench(FakeBackend(dict(SCORES)), {"reranking_strategy": "slice", "reranker_top_n": 2} | settings)
 
 
 def rerank(made: Bench, body: RerankingRequest) -> RerankingResponse:

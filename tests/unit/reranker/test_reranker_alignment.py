@@ -9,7 +9,7 @@ from steelyard_contracts.reranking import RerankingRequest
 from steelyard_contracts.vectors import Vector
 from steelyard_reranker.alignment import array_of, embeddings_of, rows_of
 
-from .fake_scorer import request
+from .fake_backend import request
 
 
 def test_rows_are_in_retrieval_order_with_what_retrieval_knew() -> None:

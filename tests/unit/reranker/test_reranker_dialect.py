@@ -11,25 +11,24 @@ from steelyard_reranker.backends.port import RerankBackendError
 from steelyard_reranker.dialect import rank_documents
 from steelyard_runtime.blocking import Workers
 
-from .fake_scorer import Bench, FakeScorer
+from .fake_backend import Bench, FakeBackend
 
 DOCUMENTS = ["low", "high", "middle"]
 SCORES = {"low": 0.1, "high": 0.9, "middle": 0.5, "worthless": 0.0}
 
 
 def rank(documents: Any = None, fault: Any = None, settings: Any = None, **fields: Any) -> RerankResponse:
-    made = Bench(FakeScorer(dict(SCORES), fault), settings or {})
+    made = Bench(FakeBackend(dict(SCORES), fault), settings or {})
     body = RerankRequest.model_validate(
         {"query": "q", "documents": DOCUMENTS if documents is None else documents} | fields
     )
 
     async def run() -> RerankResponse:
-        scoring, selecting = Workers("scoring", 1), Workers("selecting", 1)
+        planning = Workers("planning", 1)
         try:
-            return await rank_documents(body, made.ranking(scoring, selecting), "fake")
+            return await rank_documents(body, made.judge(planning), "a policy hash")
         finally:
-            scoring.close()
-            selecting.close()
+            planning.close()
 
     return asyncio.run(run())
 
@@ -42,7 +41,7 @@ def test_the_best_comes_first_under_its_own_index() -> None:
     reply = rank()
     assert [(one.index, one.relevance_score) for one in reply.results] == [(1, 0.9), (2, 0.5), (0, 0.1)]
     assert reply.model == "fake"
-    assert reply.policy_hash
+    assert reply.policy_hash == "a policy hash"
     assert all(one.document is None for one in reply.results)
     assert reply.results[0].pair is not None
 

@@ -4,25 +4,18 @@ from typing import Any
 
 import pytest
 
-from steelyard_reranker.backends.port import RerankBackendError, checked
-
-from .fake_scorer import judgement
-
-
-def replied(*scores: Any) -> list[Any]:
-    return [judgement(score, "text") for score in scores]
+from steelyard_reranker.backends.port import RerankBackendError, RowFault, checked
 
 
 @pytest.mark.parametrize("scores", [[], [0.0], [1.0, 0.5], [0, 1], [5e-324, 1 - 2**-53]])
 def test_scores_in_scale_pass_as_they_are(scores: list[Any]) -> None:
-    given = replied(*scores)
-    assert checked(given, len(scores)) is given
+    assert checked(scores, len(scores)) is scores
 
 
 @pytest.mark.parametrize(("count", "scores"), [(1, []), (0, [0.5]), (2, [0.5]), (2, [0.5] * 3)])
 def test_another_count_is_refused(count: int, scores: list[float]) -> None:
     with pytest.raises(RerankBackendError, match=f"{len(scores)} of {count}") as error:
-        checked(replied(*scores), count)
+        checked(scores, count)
     assert error.value.reason == "wrong_count"
 
 
@@ -48,5 +41,16 @@ def test_one_bad_score_spoils_the_reply(score: Any, reason: str, place: int) -> 
     scores: list[Any] = [0.5, 0.5, 0.5]
     scores[place] = score
     with pytest.raises(RerankBackendError) as error:
-        checked(replied(*scores), 3)
+        checked(scores, 3)
     assert error.value.reason == reason
+
+
+def test_the_fault_of_one_row_leaves_the_others_their_scores() -> None:
+    given = [0.5, RowFault("text_too_long", "600 tokens"), 0.25]
+    assert checked(given, 3) is given
+
+
+def test_faults_of_all_rows_are_no_reply() -> None:
+    with pytest.raises(RerankBackendError, match="each of 2 candidates: 600 tokens") as error:
+        checked([RowFault("text_too_long", "600 tokens"), RowFault("blank", "no text")], 2)
+    assert error.value.reason == "text_too_long"

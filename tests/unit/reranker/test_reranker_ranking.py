@@ -6,7 +6,7 @@ import pytest
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 
-from .fake_scorer import query_vector, request, vectors
+from .fake_backend import query_vector, request, vectors
 from .ranking_requests import COSINES, DOWN, SCORES, TEXTS, bench, kept, reasons, rerank
 
 
@@ -17,7 +17,7 @@ def test_candidates_are_ordered_by_rerank_score_and_cut_to_top_n() -> None:
     assert [doc.score for doc in reply.reranked_docs] == [0.9, 0.6]
     assert (reply.outcome, reply.score_kind, reply.strategy, reply.id) == ("ok", "rerank", "slice", "x")
     assert reply.degraded is None
-    assert made.scorer.seen == [("the query", list(TEXTS.values()))]
+    assert made.backend.seen == [("the query", list(TEXTS.values()))]
     entry = {one.chunk_id: one for one in reply.ledger}["b"]
     assert entry.scores == {"cosine": 0.7, "rerank": 0.9}
     assert (entry.retrieval_rank, entry.document_id, entry.rank) == (2, "d-b", 1)
@@ -36,9 +36,9 @@ def test_the_order_in_which_candidates_come_decides_nothing() -> None:
 def test_nothing_in_is_nothing_out_and_asks_no_backend() -> None:
     for strategy in ("slice", "adaptive"):
         made = bench()
-        made.scorer.fault = DOWN
+        made.backend.fault = DOWN
         reply = rerank(made, request({}, reranking_strategy=strategy))
-        assert (reply.outcome, reply.ledger, made.scorer.seen) == ("empty", [], [])
+        assert (reply.outcome, reply.ledger, made.backend.seen) == ("empty", [], [])
 
 
 def test_a_blank_query_is_refused_before_the_backend() -> None:
@@ -46,7 +46,7 @@ def test_a_blank_query_is_refused_before_the_backend() -> None:
     with pytest.raises(SteelyardError, match="initial_query: is blank") as error:
         rerank(made, request(TEXTS, COSINES, initial_query=" \t"))
     assert error.value.code is ErrorCode.INVALID_REQUEST
-    assert made.scorer.seen == []
+    assert made.backend.seen == []
 
 
 class TestOverrides:
@@ -75,7 +75,7 @@ class TestCosineFloors:
     def test_the_chunk_floor_drops_before_the_backend_is_asked(self) -> None:
         made = bench(retrieval_min_chunk_score=0.5)
         reply = rerank(made, request(TEXTS, COSINES))
-        assert made.scorer.seen == [("the query", ["alpha text", "beta text", "gamma text"])]
+        assert made.backend.seen == [("the query", ["alpha text", "beta text", "gamma text"])]
         assert reasons(reply)["d"] == "below_cosine_floor"
         assert {one.chunk_id: one.pair for one in reply.ledger}["d"] is None
 
@@ -90,7 +90,7 @@ class TestCosineFloors:
         made = bench(retrieval_min_score=0.91)
         reply = rerank(made, request(TEXTS, COSINES))
         assert set(reasons(reply).values()) == {"below_cosine_floor"}
-        assert (reply.outcome, made.scorer.seen) == ("empty", [])
+        assert (reply.outcome, made.backend.seen) == ("empty", [])
 
     def test_a_least_best_cosine_of_zero_is_one(self) -> None:
         reply = rerank(bench(retrieval_min_score=0.0), request(TEXTS, dict.fromkeys(TEXTS, -0.1)))
@@ -109,7 +109,7 @@ class TestCosineFloors:
 
     def test_floors_never_touch_rerank_scores_and_thresholds_never_touch_cosines(self) -> None:
         made = bench(retrieval_min_chunk_score=0.95, reranking_strategy="threshold", reranking_threshold=0.0)
-        made.scorer.scores = dict.fromkeys(SCORES, 0.01)
+        made.backend.scored = dict.fromkeys(SCORES, 0.01)
         cosines = dict.fromkeys(TEXTS, 0.96)
         assert len(kept(rerank(made, request(TEXTS, cosines)))) == 4
         made = bench(reranking_strategy="threshold", reranking_threshold=0.9)
@@ -133,24 +133,24 @@ class TestBlankTexts:
     def test_they_are_not_sent_and_come_last(self) -> None:
         made = bench(reranker_top_n=4)
         reply = rerank(made, request({"x": " \n", **TEXTS, "y": ""}, COSINES))
-        assert made.scorer.seen == [("the query", list(TEXTS.values()))]
+        assert made.backend.seen == [("the query", list(TEXTS.values()))]
         assert (reasons(reply)["x"], reasons(reply)["y"]) == ("blank_text", "blank_text")
         assert [one.chunk_id for one in reply.ledger][-2:] == ["x", "y"]
 
     def test_only_blank_texts_ask_no_backend_and_are_empty(self) -> None:
         made = bench()
-        made.scorer.fault = DOWN
+        made.backend.fault = DOWN
         reply = rerank(made, request({"x": " ", "y": "\u3000"}, {"x": 0.9}))
-        assert (reply.outcome, made.scorer.seen) == ("empty", [])
+        assert (reply.outcome, made.backend.seen) == ("empty", [])
 
 
 class TestTheCap:
     def test_it_cuts_the_copy_only(self) -> None:
         made = bench(rerank_max_chars_per_doc=5, reranker_top_n=4)
-        made.scorer.scores = {}
+        made.backend.scored = {}
         query = "a query that is longer than the cap"
         reply = rerank(made, request(TEXTS, COSINES, initial_query=query))
-        assert made.scorer.seen == [(query, ["alpha", "beta ", "gamma", "delta"])]
+        assert made.backend.seen == [(query, ["alpha", "beta ", "gamma", "delta"])]
         assert {doc.id: doc.text for doc in reply.reranked_docs} == TEXTS
 
     def test_a_cut_is_reported_and_an_uncut_text_is_not(self) -> None:
@@ -166,7 +166,7 @@ class TestTheCap:
     def test_a_text_of_which_only_white_space_is_left_is_not_sent_and_not_kept(self) -> None:
         made = bench(rerank_max_chars_per_doc=4, reranker_top_n=9)
         reply = rerank(made, request({"x": " " * 6 + "words", "a": "alpha"}, {"x": 0.9, "a": 0.8}))
-        assert made.scorer.seen == [("the query", ["alph"])]
+        assert made.backend.seen == [("the query", ["alph"])]
         assert (kept(reply), reasons(reply)["x"]) == (["a"], "not_scored")
 
     def test_a_cut_text_costs_what_the_prompt_will_hold_of_it(self) -> None:

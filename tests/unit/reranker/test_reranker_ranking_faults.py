@@ -1,7 +1,6 @@
 """Degradation, the integrity of adaptive selection, and the policy hash."""
 
 import asyncio
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,11 +8,11 @@ import pytest
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.reranking import RerankingRequest
-from steelyard_reranker.backends.port import Judgement, RerankBackendError
+from steelyard_reranker.backends.port import RerankBackendError
 from steelyard_reranker.selection import EmbeddingMisalignedError
 from steelyard_runtime.blocking import Workers
 
-from .fake_scorer import Bench, FakeScorer, judgement, query_vector, request, vectors
+from .fake_backend import Bench, FakeBackend, query_vector, request, vectors
 from .ranking_requests import COSINES, DOWN, SCORES, TEXTS, bench, kept, reasons, rerank
 
 
@@ -22,18 +21,18 @@ class TestDegradation:
         ("fault", "reason"),
         [
             (DOWN, "unreachable"),
-            (lambda judged: judged[:-1], "wrong_count"),
-            (lambda judged: [*judged, judged[0]], "wrong_count"),
-            (lambda judged: [judgement(float("nan"), "x"), *judged[1:]], "not_finite"),
-            (lambda judged: [*judged[:-1], judgement(1.5, "x")], "out_of_scale"),
-            (lambda judged: [*judged[:-1], judgement("0.5", "x")], "not_a_number"),
+            (lambda scores: scores[:-1], "wrong_count"),
+            (lambda scores: [*scores, scores[0]], "wrong_count"),
+            (lambda scores: [float("nan"), *scores[1:]], "not_finite"),
+            (lambda scores: [*scores[:-1], 1.5], "out_of_scale"),
+            (lambda scores: [*scores[:-1], "0.5"], "not_a_number"),
             (ValueError("CANARY in a library's message"), "crashed"),
             (MemoryError(), "crashed"),
         ],
     )
     def test_any_fault_of_the_backend_discards_the_whole_reply(self, fault: Any, reason: str) -> None:
         made = bench()
-        made.scorer.fault = fault
+        made.backend.fault = fault
         reply = rerank(made, request(TEXTS, COSINES))
         assert (reply.outcome, reply.score_kind) == ("degraded", "cosine")
         assert kept(reply) == ["a", "b"]
@@ -46,18 +45,18 @@ class TestDegradation:
 
     def test_every_degraded_reply_is_counted(self) -> None:
         made = bench()
-        made.scorer.fault = DOWN
+        made.backend.fault = DOWN
         for _ in range(3):
             rerank(made, request(TEXTS, COSINES))
         assert made.degraded("unreachable") == 3
-        made.scorer.fault = None
+        made.backend.fault = None
         rerank(made, request(TEXTS, COSINES))
         assert made.degraded("unreachable") == 3
 
     @pytest.mark.parametrize("strategy", ["slice", "threshold", "slice_threshold", "knee_threshold", "adaptive"])
     def test_rerank_thresholds_and_strategies_do_not_apply(self, strategy: str) -> None:
         made = bench()
-        made.scorer.fault = DOWN
+        made.backend.fault = DOWN
         adaptive = {"embedding": query_vector(4), "chunk_embeddings": vectors(*TEXTS)} if strategy == "adaptive" else {}
         body = request(TEXTS, COSINES, reranking_strategy=strategy, reranking_threshold=1, top_n=3, **adaptive)
         reply = rerank(made, body)
@@ -67,29 +66,29 @@ class TestDegradation:
 
     def test_cosine_floors_still_apply(self) -> None:
         made = bench(retrieval_min_chunk_score=0.6, reranker_top_n=4)
-        made.scorer.fault = DOWN
+        made.backend.fault = DOWN
         reply = rerank(made, request(TEXTS, COSINES))
         assert kept(reply) == ["a", "b"]
         assert reasons(reply)["c"] == "below_cosine_floor"
 
     def test_cosine_order_is_not_retrieval_order(self) -> None:
         made = bench(reranker_top_n=9)
-        made.scorer.fault = DOWN
+        made.backend.fault = DOWN
         assert kept(rerank(made, request(TEXTS, {"a": 0.1, "c": 0.2, "d": -0.5}))) == ["c", "a", "d", "b"]
 
     def test_a_query_that_is_too_long_is_the_callers_fault(self) -> None:
         made = bench()
-        made.scorer.fault = SteelyardError(ErrorCode.QUERY_TOO_LONG, "too long")
+        made.backend.fault = SteelyardError(ErrorCode.QUERY_TOO_LONG, "too long")
         with pytest.raises(SteelyardError, match="too long"):
             rerank(made, request(TEXTS, COSINES))
 
     def test_the_policy_can_be_to_fail(self) -> None:
         made = bench(rerank_failure_policy="fail")
-        made.scorer.fault = DOWN
+        made.backend.fault = DOWN
         with pytest.raises(RerankBackendError, match="no connection"):
             rerank(made, request(TEXTS, COSINES))
         assert made.degraded("unreachable") == 0
-        made.scorer.fault = lambda judged: judged[1:]
+        made.backend.fault = lambda scores: scores[1:]
         with pytest.raises(RerankBackendError, match="3 of 4"):
             rerank(made, request(TEXTS, COSINES))
 
@@ -125,10 +124,10 @@ class TestAdaptiveIntegrity:
     @pytest.mark.parametrize("fault", [None, DOWN])
     def test_a_fault_of_the_data_is_raised_before_the_backend_is_asked(self, spoiled: Any, fault: Any) -> None:
         made = bench()
-        made.scorer.fault = fault
+        made.backend.fault = fault
         with pytest.raises(EmbeddingMisalignedError):
             rerank(made, self.body(**spoiled))
-        assert made.scorer.seen == []
+        assert made.backend.seen == []
         assert made.degraded("unreachable") == 0
 
     @pytest.mark.parametrize("spoiled", SPOILED)
@@ -153,7 +152,7 @@ class TestAdaptiveIntegrity:
         texts = {"a": "the same text", "b": "the same  TEXT", "c": "another one"}
         fields = {"embedding": query_vector(3), "chunk_embeddings": vectors(*texts)}
         made = bench(reranker_top_n=3)
-        made.scorer.scores = {"the same text": 0.9, "the same  TEXT": 0.8, "another one": 0.7}
+        made.backend.scored = {"the same text": 0.9, "the same  TEXT": 0.8, "another one": 0.7}
         adaptive = rerank(made, request(texts, {}, reranking_strategy="adaptive", **fields))
         assert reasons(adaptive)["b"] == "duplicate"
         assert kept(rerank(made, request(texts, {}, **fields))) == ["a", "b", "c"]
@@ -170,7 +169,7 @@ class TestPolicyHash:
 
     def test_a_degraded_reply_has_the_hash_of_its_policy(self) -> None:
         made = bench()
-        made.scorer.fault = DOWN
+        made.backend.fault = DOWN
         assert self.hash_of(made=made) == self.hash_of()
 
     @pytest.mark.parametrize(
@@ -205,44 +204,44 @@ class TestPolicyHash:
 
     def test_another_model_or_truncation_changes_it(self) -> None:
         made = bench()
-        made.scorer.policy = {"reranker": "fake", "revision": "r2"}
+        made.backend.policy = {"reranker": "fake", "revision": "r2"}
         assert self.hash_of(made=made) != self.hash_of()
 
 
-class _HeldScorer(FakeScorer):
+class _HeldBackend(FakeBackend):
     """Waits in every call until the query's turn is given."""
 
     def __init__(self) -> None:
         super().__init__(dict(SCORES))
-        self.turns = {"quick": threading.Event(), "slow": threading.Event()}
+        self.turns = {"quick": asyncio.Event(), "slow": asyncio.Event()}
 
-    def score(self, query: str, texts: Sequence[str]) -> list[Judgement]:
-        assert self.turns[query].wait(20)
-        return super().score(query, texts)
+    async def scores(self, query: str, texts: Sequence[str]) -> list[Any]:
+        await self.turns[query].wait()
+        return await super().scores(query, texts)
 
 
 def test_a_scored_request_is_selected_while_the_next_one_is_being_scored() -> None:
     """Behind one queue of threads, every request would wait for the scoring of all that came after it."""
-    scorer = _HeldScorer()
-    made = Bench(scorer, {"reranking_strategy": "slice"})
+    backend = _HeldBackend()
+    made = Bench(backend, {"reranking_strategy": "slice"})
 
     async def run() -> None:
-        scoring, selecting = Workers("scoring", 1), Workers("selecting", 1)
-        ranking = made.ranking(scoring, selecting)
+        planning, selecting = Workers("planning", 1), Workers("selecting", 1)
+        ranking = made.ranking(planning, selecting)
         try:
             quick = asyncio.create_task(ranking.rerank(request(TEXTS, COSINES, initial_query="quick")))
             slow = asyncio.create_task(ranking.rerank(request(TEXTS, COSINES, initial_query="slow")))
             await asyncio.sleep(0)
-            scorer.turns["quick"].set()
+            backend.turns["quick"].set()
             async with asyncio.timeout(20):
                 assert (await quick).outcome == "ok"
             assert not slow.done()
-            scorer.turns["slow"].set()
+            backend.turns["slow"].set()
             assert (await slow).outcome == "ok"
         finally:
-            for turn in scorer.turns.values():
+            for turn in backend.turns.values():
                 turn.set()
-            scoring.close()
+            planning.close()
             selecting.close()
 
     asyncio.run(run())

@@ -23,7 +23,7 @@ from steelyard_runtime.blocking import Workers
 from steelyard_runtime.metrics import Metrics
 from steelyard_runtime.settings.groups import ProcessSettings
 
-from .fake_scorer import Bench, query_vector, vectors
+from .fake_backend import Bench, query_vector, vectors
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,9 @@ def client() -> Iterator[TestClient]:
     @asynccontextmanager
     async def lifespan(_metrics: Metrics) -> AsyncIterator[Running]:
         workers = Workers("select", 1)
-        yield Running(Reranker(Bench().ranking(workers, workers), SelectionSettings(), "fake", workers))
+        bench = Bench()
+        resources = Reranker(bench.ranking(workers, workers), bench.judge(workers), SelectionSettings(), workers)
+        yield Running(resources)
         workers.close()
 
     errors = {

@@ -17,15 +17,14 @@ from steelyard_runtime.app import Running, Service, create_app
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.metrics import Metrics
 
-from .backends.local import LateInteractionScorer
-from .backends.port import RerankBackendError, checked
+from .backends.local import LocalBackend
+from .backends.port import RerankBackendError
 from .input_copy import STABLE_CHARS
+from .judging import Judge
 from .ranking import Ranking
 from .routes import Reranker, router
 from .selection import EmbeddingMisalignedError, SelectionError
 from .settings import RerankerSettings
-
-_PROBE_TEXT = "A steelyard weighs a load against a counterweight."
 
 
 def build(settings: RerankerSettings) -> FastAPI:
@@ -41,6 +40,7 @@ def build(settings: RerankerSettings) -> FastAPI:
             "calibration": load_calibration().digest(),
             "strategy": settings.reranking_strategy,
             "selection": asdict(settings.selection),
+            "max_chars_per_doc": settings.rerank_max_chars_per_doc,
             **settings.policy,
         },
         errors={
@@ -60,19 +60,18 @@ def build(settings: RerankerSettings) -> FastAPI:
                 "max_chars_per_doc_is_small", value=settings.rerank_max_chars_per_doc, stable=STABLE_CHARS
             )
         folder = None if settings.steelyard_model_dir is None else Path(settings.steelyard_model_dir)
-        scorer = LateInteractionScorer(settings.embedding_model_id, folder, settings.rerank_threads)
         degraded = metrics.counter("rerank_degraded_total", "Replies in cosine order.", ("reason",))
-        scoring, selecting, probing = (Workers(name, threads=1) for name in ("scoring", "selecting", "probing"))
+        names = ("scoring", "probing", "planning", "selecting")
+        scoring, probing, planning, selecting = pools = [Workers(name, threads=1) for name in names]
         try:
-            ranking = Ranking(settings, scorer, scoring, selecting, degraded)
-
-            async def probe() -> None:
-                # In a thread of its own, so that a backend that is only busy is not taken for a dead one.
-                checked(await probing.run(scorer.score, "probe", [_PROBE_TEXT]), 1)
-
-            yield Running(Reranker(ranking, settings.selection, scorer.model_id, selecting), probes={"model": probe})
+            backend = LocalBackend(
+                settings.embedding_model_id, folder, settings.rerank_threads, scoring=scoring, probing=probing
+            )
+            judge = Judge(backend, backend.format, settings.rerank_max_chars_per_doc, planning)
+            ranking = Ranking(settings, judge, selecting, degraded)
+            yield Running(Reranker(ranking, judge, settings.selection, selecting), probes={"model": backend.probe})
         finally:
-            for workers in (scoring, selecting, probing):
+            for workers in pools:
                 workers.close()
 
     return create_app(service, settings, lifespan, [router])

@@ -4,7 +4,7 @@ from steelyard_contracts.enums import Fate, Reason, ScoreKind
 from steelyard_contracts.ledger import LedgerEntry, ValueTerms
 
 from .alignment import Row
-from .backends.port import Judgement
+from .judging import Judgement
 from .selection import Decision
 from .selection import ValueTerms as Terms
 

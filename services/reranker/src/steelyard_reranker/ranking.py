@@ -16,32 +16,29 @@ from steelyard_runtime.degraded import cosine_order
 from steelyard_runtime.policy import policy_hash
 
 from .alignment import Row, embeddings_of, rows_of
-from .backends.port import Judgement, RerankBackendError, Scorer, checked
-from .input_copy import bounded
+from .backends.port import RerankBackendError
+from .judging import Judge, Judgement
 from .ledger import decided, dropped
 from .selection import Candidate, Candidates, Embeddings, SelectionSettings, select
 from .settings import RerankerSettings
 
 
 class Ranking:
-    """Reranks and selects with one backend.
+    """Reranks and selects with one judge.
 
     Selecting has threads of its own: behind the scoring of other requests it would make each wait for all of them.
     """
 
-    def __init__(
-        self, settings: RerankerSettings, scorer: Scorer, scoring: Workers, selecting: Workers, degraded: Counter
-    ) -> None:
+    def __init__(self, settings: RerankerSettings, judge: Judge, selecting: Workers, degraded: Counter) -> None:
         self._settings = settings
-        self._scorer = scorer
-        self._scoring = scoring
+        self._judge = judge
         self._selecting = selecting
         self._degraded = degraded
 
     @property
     def policy(self) -> dict[str, object]:
         """What decides which evidence is kept, as far as no request overrides it."""
-        return {**self._scorer.policy, **self._settings.policy}
+        return {**self._judge.policy, **self._settings.policy}
 
     async def rerank(self, request: RerankingRequest) -> RerankingResponse:
         """Score the candidates and select among them.
@@ -64,12 +61,12 @@ class Ranking:
         policy = policy_hash({**self.policy, "strategy": strategy, "selection": asdict(settings)})
         context.note_policy(policy)
         try:
-            judged = await self.judge(request.initial_query, {row.chunk_id: row.text for row in readable})
+            judged = await self._judge.judge(request.initial_query, {row.chunk_id: row.text for row in readable})
         except RerankBackendError as error:
             if self._settings.rerank_failure_policy == "fail":
                 raise
             logs.get().warning(
-                "rerank_degraded", reason=error.reason, model=self._scorer.model_id, candidates=len(readable)
+                "rerank_degraded", reason=error.reason, model=self._judge.backend.model_id, candidates=len(readable)
             )
             self._degraded.labels(error.reason).inc()
             degraded = Degradation(stage=Stage.RERANKER, reason=error.reason, detail=str(error))
@@ -84,30 +81,6 @@ class Ranking:
         judged = self._costed(readable, judged)
         reply = await self._selecting.run(_selected, request, strategy, settings, rows, below, judged, embeddings)
         return reply.model_copy(update={"policy_hash": policy, "settings": asdict(settings)})
-
-    async def judge(self, query: str, texts: Mapping[str, str]) -> dict[str, Judgement]:
-        """Score texts by id; nothing to score asks no backend.
-
-        A text of which the cap leaves only white space has no judgement, and one that the cap cuts has a truncated
-        pair, whose tokens are those of its copy. Raises `query_too_long`, and RerankBackendError for whatever else goes
-        wrong in the backend.
-        """
-        copies = dict(zip(texts, bounded(list(texts.values()), self._settings.rerank_max_chars_per_doc), strict=True))
-        readable = {text_id: copy for text_id, copy in copies.items() if copy.strip()}
-        if not readable:
-            return {}
-        try:
-            judgements = await self._scoring.run(self._scorer.score, query, list(readable.values()))
-        except (RerankBackendError, SteelyardError):
-            raise
-        except Exception as error:
-            kind = type(error).__name__
-            logs.get().error("rerank_backend_crashed", kind=kind, at=logs.place(error))
-            raise RerankBackendError("crashed", f"the backend failed with {kind}") from error
-        return {
-            text_id: judgement if len(readable[text_id]) == len(texts[text_id]) else _cut(judgement)
-            for text_id, judgement in zip(readable, checked(judgements, len(readable)), strict=True)
-        }
 
     def _costed(self, rows: Sequence[Row], judged: Mapping[str, Judgement]) -> dict[str, Judgement]:
         """The judgements with the tokens of the whole text, as far as retrieval knows them, where the cap cut it.
@@ -175,7 +148,3 @@ def _candidate(row: Row, judgement: Judgement | None) -> Candidate:
     if judgement is None:
         return Candidate(row.chunk_id, 0.0, 0, row.text, row.rank)
     return Candidate(row.chunk_id, judgement.score, judgement.tokens, row.text, row.rank)
-
-
-def _cut(judgement: Judgement) -> Judgement:
-    return judgement._replace(pair=judgement.pair.model_copy(update={"truncated": True}))

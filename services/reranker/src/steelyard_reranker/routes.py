@@ -21,6 +21,7 @@ from steelyard_runtime.replies import json_reply
 
 from . import select_request
 from .dialect import rank_documents
+from .judging import Judge
 from .ranking import Ranking
 from .selection import SelectionSettings
 
@@ -32,8 +33,8 @@ class Reranker:
     """What the routes need."""
 
     ranking: Ranking
+    judge: Judge
     selection: SelectionSettings
-    model_id: str
     workers: Workers
 
 
@@ -51,7 +52,7 @@ async def reranking(body: RerankingRequest, reranker: Annotated[Reranker, Depend
 @router.post("/v1/rerank", response_model=RerankResponse)
 async def rerank(body: RerankRequest, reranker: Annotated[Reranker, Depends(_reranker)]) -> Response:
     """Score documents in the Cohere/Jina dialect; `pair` reports what was read of each."""
-    return json_reply(await rank_documents(body, reranker.ranking, reranker.model_id))
+    return json_reply(await rank_documents(body, reranker.judge, policy_hash(reranker.ranking.policy)))
 
 
 @router.post("/v1/select", response_model=SelectResponse)

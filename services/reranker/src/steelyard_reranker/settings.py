@@ -47,9 +47,8 @@ class RerankerSettings(
 
     @property
     def policy(self) -> dict[str, object]:
-        """What decides which candidates are scored and how, besides the backend; part of every policy hash."""
+        """What decides which candidates are scored, besides the judge's own; part of every policy hash."""
         return {
-            "max_chars_per_doc": self.rerank_max_chars_per_doc,
             "min_score": self.retrieval_min_score,
             "min_chunk_score": self.retrieval_min_chunk_score,
             "failure_policy": self.rerank_failure_policy,

@@ -9,8 +9,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from steelyard_contracts.ledger import PairReport
-
 
 class RerankBackendError(Exception):
     """The backend failed or replied nonsense. `reason` is a short stable name for metrics and ledgers."""
@@ -20,15 +18,14 @@ class RerankBackendError(Exception):
         self.reason = reason
 
 
-class Judgement(NamedTuple):
-    """A rerank score in [0, 1], the tokens of the whole text, and what was read of the pair."""
+class RowFault(NamedTuple):
+    """Why one text has no score while the others keep theirs. `reason` is a short stable name, `detail` says it."""
 
-    score: float
-    tokens: int
-    pair: PairReport
+    reason: str
+    detail: str
 
 
-class Scorer(Protocol):
+class RerankBackend(Protocol):
     """Scores texts against one query. `policy` is the backend's share of the policy hash."""
 
     model_id: str
@@ -38,26 +35,37 @@ class Scorer(Protocol):
     def policy(self) -> dict[str, object]:
         """Model, revision, truncation and the mapping of raw scores to [0, 1]."""
 
-    def score(self, query: str, texts: Sequence[str]) -> list[Judgement]:
-        """Judge each of `texts`, none of them blank, in their order. Blocking.
+    async def scores(self, query: str, texts: Sequence[str]) -> list[float | RowFault]:
+        """A rerank score in [0, 1], or the fault of that text alone, for each of `texts` in their order.
 
-        Raises RerankBackendError, and `query_too_long` for a query that leaves no room for a text.
+        None of the texts is blank, and each fits the pair budget where one is known. Raises RerankBackendError for
+        everything that concerns more than single texts.
         """
 
+    async def probe(self) -> None:
+        """Raise RerankBackendError unless the backend can score now, and as it is declared to."""
 
-def checked(judgements: list[Judgement], count: int) -> list[Judgement]:
-    """Return `judgements` if there are `count` with finite scores in [0, 1]; else raise RerankBackendError.
+
+def checked(scores: Sequence[float | RowFault], count: int) -> Sequence[float | RowFault]:
+    """Return `scores` if there are `count`, finite and in [0, 1] or faults of single rows; else raise.
 
     A bool, a string and None are no scores, though Python could compare the first and a reply could hold all three.
+    Raises RerankBackendError also when every row has a fault of its own: that is no reply.
     """
-    if len(judgements) != count:
-        raise RerankBackendError("wrong_count", f"the backend scored {len(judgements)} of {count} candidates")
-    for judgement in judgements:
-        if type(judgement.score) not in (float, int):
-            kind = type(judgement.score).__name__
-            raise RerankBackendError("not_a_number", f"the backend returned a score of type {kind}")
-        if not math.isfinite(judgement.score):
+    if len(scores) != count:
+        raise RerankBackendError("wrong_count", f"the backend scored {len(scores)} of {count} candidates")
+    for score in scores:
+        if isinstance(score, RowFault):
+            continue
+        if type(score) not in (float, int):
+            raise RerankBackendError("not_a_number", f"the backend returned a score of type {type(score).__name__}")
+        if not math.isfinite(score):
             raise RerankBackendError("not_finite", "the backend returned a score that is not finite")
-        if not 0.0 <= judgement.score <= 1.0:
-            raise RerankBackendError("out_of_scale", f"the backend returned the score {judgement.score}, not in [0, 1]")
-    return judgements
+        if not 0.0 <= score <= 1.0:
+            raise RerankBackendError("out_of_scale", f"the backend returned the score {score}, not in [0, 1]")
+    faults = [score for score in scores if isinstance(score, RowFault)]
+    if count and len(faults) == count:
+        raise RerankBackendError(
+            faults[0].reason, f"the backend refused each of {count} candidates: {faults[0].detail}"
+        )
+    return scores

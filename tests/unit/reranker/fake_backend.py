@@ -1,57 +1,68 @@
-"""A scorer whose scores a test writes down by text, and the requests that go with it."""
+"""A backend whose scores a test writes down by text, and the requests that go with it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter
 
-from steelyard_contracts.enums import PairPolicy
-from steelyard_contracts.ledger import PairReport
 from steelyard_contracts.reranking import RerankingRequest, RerankingResponse
-from steelyard_reranker.backends.port import Judgement
+from steelyard_models.tokenizer import Encoded
+from steelyard_reranker.judging import Judge
 from steelyard_reranker.ranking import Ranking
 from steelyard_reranker.settings import RerankerSettings
 from steelyard_runtime.blocking import Workers
 
 
-def judgement(score: Any, text: str, query: str = "q") -> Judgement:
-    tokens, asked = len(text.split()), len(query.split())
-    pair = PairReport(
-        tokens_total=tokens + asked,
-        tokens_kept=tokens + asked,
-        truncated=False,
-        policy=PairPolicy.TRUNCATE,
-        kept_spans=[(0, len(text))],
-        query_tokens=asked,
-    )
-    return Judgement(score, tokens, pair)
+class WordFormat:
+    """Tokens are words, a query has no special tokens, and a text has the whole limit to itself."""
+
+    def __init__(self, limit: int = 1_000_000) -> None:
+        self.limit = limit
+
+    def query_tokens(self, query: str) -> int:
+        return len(query.split())
+
+    def room(self, query_tokens: int) -> int:
+        return self.limit - query_tokens
+
+    def encode(self, text: str) -> Encoded:
+        spans = [(one.start(), one.end()) for one in re.finditer(r"\S+", text)]
+        words = tuple(text[start:end] for start, end in spans)
+        return Encoded(tuple(range(len(words))), words, tuple(spans), (1,) * len(words))
+
+    def pair_tokens(self, query_tokens: int, text_tokens: int) -> int:
+        return query_tokens + text_tokens
 
 
 @dataclass
-class FakeScorer:
-    """`scores` by text, `seen` what was asked; `fault` is raised, or called to make the reply, instead of scoring."""
+class FakeBackend:
+    """`scored` by text, `seen` what was asked; `fault` is raised, or called to make the reply, instead of scoring."""
 
-    scores: dict[str, Any] = field(default_factory=dict)
+    scored: dict[str, Any] = field(default_factory=dict)
     fault: Any = None
     model_id: str = "fake"
     revision: str = "r1"
     seen: list[tuple[str, list[str]]] = field(default_factory=list)
     policy: dict[str, object] = field(default_factory=lambda: {"reranker": "fake", "revision": "r1"})
 
-    def score(self, query: str, texts: Sequence[str]) -> list[Judgement]:
+    async def scores(self, query: str, texts: Sequence[str]) -> list[Any]:
         self.seen.append((query, list(texts)))
         if isinstance(self.fault, BaseException):
             raise self.fault
-        judgements = [judgement(self.scores.get(text, 0.5), text, query) for text in texts]
-        return self.fault(judgements) if self.fault is not None else judgements
+        scores = [self.scored.get(text, 0.5) for text in texts]
+        return self.fault(scores) if self.fault is not None else scores
+
+    async def probe(self) -> None:
+        await self.scores("probe", ["text"])
 
 
 @dataclass
 class Bench:
-    """A `Ranking` with its scorer and the counter of degraded replies."""
+    """A `Ranking` with its backend and the counter of degraded replies."""
 
-    scorer: FakeScorer = field(default_factory=FakeScorer)
+    backend: FakeBackend = field(default_factory=FakeBackend)
     settings: dict[str, Any] = field(default_factory=dict)
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
 
@@ -61,15 +72,18 @@ class Bench:
     def degraded(self, reason: str) -> float:
         return self.registry.get_sample_value("degraded_total", {"reason": reason}) or 0.0
 
-    def ranking(self, scoring: Workers, selecting: Workers) -> Ranking:
-        return Ranking(RerankerSettings(**self.settings), self.scorer, scoring, selecting, self.counter)
+    def judge(self, planning: Workers) -> Judge:
+        return Judge(self.backend, WordFormat(), RerankerSettings(**self.settings).rerank_max_chars_per_doc, planning)
+
+    def ranking(self, planning: Workers, selecting: Workers) -> Ranking:
+        return Ranking(RerankerSettings(**self.settings), self.judge(planning), selecting, self.counter)
 
     async def rerank_soon(self, request: RerankingRequest) -> RerankingResponse:
-        scoring, selecting = Workers("scoring", 1), Workers("selecting", 1)
+        planning, selecting = Workers("planning", 1), Workers("selecting", 1)
         try:
-            return await self.ranking(scoring, selecting).rerank(request)
+            return await self.ranking(planning, selecting).rerank(request)
         finally:
-            scoring.close()
+            planning.close()
             selecting.close()
 
 
