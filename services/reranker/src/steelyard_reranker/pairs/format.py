@@ -46,3 +46,28 @@ class LateInteractionFormat:
     def pair_tokens(self, query_tokens: int, text_tokens: int) -> int:
         """See PairFormat."""
         return query_tokens + text_tokens + self._special
+
+
+class CrossEncoderFormat:
+    """Query and text are one input of the model, in its own template."""
+
+    def __init__(self, tokenizer: TextTokenizer, limit: int) -> None:
+        self.limit = limit
+        self._tokenizer = tokenizer
+        self._special = tokenizer.pair_special_tokens
+
+    def query_tokens(self, query: str) -> int:
+        """See PairFormat; the template's tokens are the pair's, not the query's."""
+        return self._tokenizer.count(query)
+
+    def room(self, query_tokens: int) -> int:
+        """See PairFormat."""
+        return self.limit - query_tokens - self._special
+
+    def encode(self, text: str) -> Encoded:
+        """See PairFormat."""
+        return self._tokenizer.encode(text)
+
+    def pair_tokens(self, query_tokens: int, text_tokens: int) -> int:
+        """See PairFormat."""
+        return query_tokens + text_tokens + self._special
