@@ -22,6 +22,7 @@ from .llm.tokens import counter
 from .parts import Parts
 from .routes import chat, ledgers
 from .settings import ChatqnaSettings
+from .web import pages
 
 _PROBE_TIMEOUT_S = 2.0
 
@@ -80,7 +81,7 @@ def build(settings: ChatqnaSettings) -> FastAPI:
                 probes["llm"] = _listed(llm)
             yield Running(Gateway(settings, parts, answerer, store, keeping), probes)
 
-    return create_app(service, settings, lifespan, [chat.router, ledgers.router])
+    return create_app(service, settings, lifespan, [chat.router, ledgers.router, pages.router])
 
 
 def _policy(settings: ChatqnaSettings) -> Mapping[str, Any]:
