@@ -25,8 +25,7 @@ def passages(found: Evidence, entry: LedgerEntry, citations: Sequence[Citation])
     cited = [(one.quote_start - start, one.quote_end - start) for one in citations if one.chunk_id == entry.chunk_id]
     edges = sorted({0, len(text), *_edges(read, len(text)), *_edges(cited, len(text))})
     return tuple(
-        Passage(text[left:right], _inside(left, read), _inside(left, cited))
-        for left, right in pairwise(edges)
+        Passage(text[left:right], _inside(left, read), _inside(left, cited)) for left, right in pairwise(edges)
     )
 
 
