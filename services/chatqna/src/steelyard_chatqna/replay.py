@@ -38,6 +38,8 @@ def effective(ledger: Ledger, request: ReplayRequest) -> tuple[Strategy, dict[st
     missing = [name for name in _NAMES if name not in settings]
     if missing and ledger.entries:
         raise _not_replayable(f"it does not record {', '.join(missing)}")
+    if "top_n" in settings:
+        settings["top_n"] = int(settings["top_n"])  # recorded as a number among numbers
     return ledger.strategy if request.strategy is None else request.strategy, settings
 
 
@@ -180,8 +182,8 @@ def _dropped_again(selected: Sequence[LedgerEntry], recorded: Mapping[str, Ledge
 
 
 def _side(ledger: Ledger, entries: Sequence[LedgerEntry]) -> ReplaySide:
+    # The retriever's counts, which exist for every candidate; those of the values only for what was weighed.
     tokens = {one.chunk_id: one.metadata.tokens for one in ledger.evidence if one.metadata is not None}
-    tokens |= {entry.chunk_id: entry.value.token_count for entry in ledger.entries if entry.value is not None}
     sent = [entry for entry in sorted(entries, key=lambda one: one.rank or 0) if entry.fate is Fate.SENT]
     counts = [tokens.get(entry.chunk_id) for entry in sent]
     known = [count for count in counts if count is not None]
