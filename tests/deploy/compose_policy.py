@@ -15,7 +15,13 @@ _NETWORKS = {
     "llm": {"inference"},
 }
 _SECRET = re.compile(r"(PASSWORD|SECRET|KEY|TOKEN)$")
-_WRITTEN = {("dataprep", "store"), ("retriever", "store"), ("chatqna", "ledgers"), ("cli", "keys"), ("models", "models")}
+_WRITTEN = {
+    ("dataprep", "store"),
+    ("retriever", "store"),
+    ("chatqna", "ledgers"),
+    ("cli", "keys"),
+    ("models", "models"),
+}
 _KEYS = {"chatqna": "keys:/run/keys:ro", "cli": "keys:/run/keys"}
 
 

@@ -7,17 +7,18 @@ the system. A space after the first character leaves the words readable and the 
 import re
 
 _CONTROL = re.compile(
-    r"<(?:"
+    r"<(?="
     r"[|｜][^<>\n]{1,64}[|｜]>"  # ChatML, Llama 3, Phi, DeepSeek: <|im_end|>, <|eot_id|>, <｜User｜>
     r"|/?(?:s|bos|eos|pad|unk|mask|cls|sep)>"  # SentencePiece and BERT: </s>
     r"|/?(?:start|end)_of_[a-z_]{1,16}>"  # Gemma: <end_of_turn>
     r"|/?(?:tool_call|tool_response|tools|think|function|im_start|im_end)>"
-    r"|/?(?:unused|extra_id_|reserved_)[A-Za-z0-9_]{1,16}>"
+    r"|/?(?:unused|extra_id_|reserved_)[a-z0-9_]{1,16}>"
     r"|</?SYS>>"  # Llama 2
     r")"
-    r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|ARGS|CLS|SEP|PAD|MASK|UNK)\]",
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|ARGS|CLS|SEP|PAD|MASK|UNK)\])",
     re.IGNORECASE,
 )
+"""The first character of a token; what follows is only looked at, so that a token inside of another is found too."""
 
 
 def inert(text: str) -> str:
@@ -25,4 +26,4 @@ def inert(text: str) -> str:
 
     A function of the text alone, so that the copy in a prompt can be made again from the stored text and proven.
     """
-    return _CONTROL.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
+    return _CONTROL.sub(r"\g<0> ", text)
