@@ -78,7 +78,7 @@ def without_texts(ledger: Ledger) -> Ledger:
 
 
 def without_vectors(ledger: Ledger) -> Ledger:
-    """The same ledger without embeddings, which only a replay reads and which are two thirds of its size."""
+    """The same ledger without embeddings, which only a replay reads and which are about half of its size."""
     return ledger.model_copy(
         update={"query_embedding": None, "evidence": [_evidence_without_vector(one) for one in ledger.evidence]}
     )

@@ -15,8 +15,8 @@ LOCAL = "loopback"
 def apply(env_file: Path | None) -> dict[str, str]:
     """Add the file's variables to this process's environment, which wins; return where each added one came from.
 
-    A gateway on loopback that was given neither `AUTH` nor `API_KEYS_FILE` gets `AUTH=off`: whoever can reach it could
-    read the store and the key file as well. Raises ConfigurationError when the file is refused.
+    A gateway on loopback that was given neither `AUTH` nor `API_KEYS_FILE` gets `AUTH=off`, since only this machine's
+    own users can reach it. Raises ConfigurationError when the file is refused.
     """
     origins: dict[str, str] = {}
     if env_file is not None:
