@@ -86,6 +86,7 @@ def main() -> None:
                 "LLM_URL": url,
                 "LEDGER_PATH": f"{folder}/ledgers.db",
                 "STEELYARD_MAX_CONCURRENCY": "1024",
+                "AUTH": "off",
             },
         )
         try:

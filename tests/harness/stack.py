@@ -53,7 +53,12 @@ def post(service: ServiceProcess, path: str, body: Any) -> requests.Response:
 
 def start_stack(folder: Path, **settings: str) -> Stack:
     """Start everything on free ports; `settings` are environment variables for all services."""
-    common = {"STORE_PATH": str(folder / "store.db"), "LEDGER_PATH": str(folder / "ledgers.db"), **settings}
+    common = {
+        "STORE_PATH": str(folder / "store.db"),
+        "LEDGER_PATH": str(folder / "ledgers.db"),
+        "AUTH": "off",
+        **settings,
+    }
     llm = LlmDouble().start()
     embedding = start("embedding", common)
     common["EMBEDDING_URL"] = embedding.url

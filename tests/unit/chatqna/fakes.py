@@ -92,7 +92,7 @@ def entry(
 
 
 def ask(question: str = QUESTION, settings: dict[str, Any] | None = None, **overrides: Any) -> Ask:
-    return Ask.of(question, EvidenceOverrides(**overrides), ChatqnaSettings(**(settings or {})))
+    return Ask.of(question, EvidenceOverrides(**overrides), ChatqnaSettings(**{"auth": "off"} | (settings or {})))
 
 
 def evidence(

@@ -41,7 +41,7 @@ class Unused:
 
 
 def answerer(llm: Any, workers: Workers, counter: Any = None, **settings: Any) -> Answerer:
-    return Answerer(ChatqnaSettings(**settings), llm, counter or WordCounter(), workers)
+    return Answerer(ChatqnaSettings(**{"auth": "off"} | settings), llm, counter or WordCounter(), workers)
 
 
 def answered(
@@ -161,7 +161,7 @@ class TestAbstaining:
 
 
 def _bare_messages() -> list[dict[str, str]]:
-    return build_messages(CONVERSATION, [], ChatqnaSettings().citation_mode)
+    return build_messages(CONVERSATION, [], ChatqnaSettings(auth="off").citation_mode)
 
 
 class TestAnsweringWithoutEvidence:

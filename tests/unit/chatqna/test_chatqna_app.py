@@ -46,10 +46,10 @@ async def served(folder: Path, **settings: Any) -> AsyncIterator[httpx.AsyncClie
             "ledger_path": folder / "ledgers.db",
             "reranking_strategy": "slice",
         }
-        app = build(ChatqnaSettings(**known | settings))
+        app = build(ChatqnaSettings(**{"auth": "off"} | known | settings))
         await stack.enter_async_context(app.router.lifespan_context(app))
         transport = httpx.ASGITransport(app=app)
-        yield await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://gateway"))
+        yield await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1"))
 
 
 def test_the_extractive_backend_answers_end_to_end_without_a_model_server(tmp_path: Path) -> None:

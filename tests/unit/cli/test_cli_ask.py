@@ -124,6 +124,7 @@ def test_what_a_reader_must_know_is_said(gateway):
         unsupported=[{"answer_start": 0, "answer_end": 5, "text": "It is black.", "missing": ["black"]}],
         extractive=True,
         invented_markers=2,
+        removed_links=1,
     )
     gateway.routes[_CHAT] = (200, _EVENTS, samples.answer_stream("It is black.", extension=extension))
     result = ask(gateway)
@@ -132,6 +133,7 @@ def test_what_a_reader_must_know_is_said(gateway):
     assert "unsupported by the evidence: It is black. (not found: black)" in result.stdout
     assert "extractive" in result.stdout
     assert "2 citations of chunks that were not sent were removed" in result.stdout
+    assert "1 links that no evidence has were removed" in result.stdout
 
 
 def test_a_stream_that_ends_without_done_is_an_error(gateway):

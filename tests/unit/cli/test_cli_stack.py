@@ -56,6 +56,8 @@ def test_up_waits_for_readiness_and_down_stops_in_reverse_order(stack):
     environ = dict(pair.split("=", 1) for pair in text.split("\0") if "=" in pair)
     assert environ["EMBEDDING_URL"] == f"http://127.0.0.1:{stack.ports['embedding']}"
     assert environ["LLM_URL"] == f"http://127.0.0.1:{stack.ports['llm']}"
+    assert environ["AUTH"] == "off"
+    assert "AUTH=off: on loopback the gateway asks for no key" in up.stderr
 
     down = stack.run("down", "--json")
     assert down.returncode == 0

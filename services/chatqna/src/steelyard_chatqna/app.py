@@ -16,6 +16,9 @@ from steelyard_runtime.metrics import Metrics
 from .answer import Answerer
 from .errors import ERRORS
 from .gateway import Gateway
+from .keys.file import KeyFileError
+from .keys.guard import KeyGuard, LoopbackGuard, unreadable
+from .keys.ring import KeyRing
 from .ledger_store import LedgerStore
 from .llm.client import LlmClient
 from .llm.tokens import counter
@@ -28,7 +31,11 @@ _PROBE_TIMEOUT_S = 2.0
 
 
 def build(settings: ChatqnaSettings) -> FastAPI:
-    """Build the app; connections and the ledger store are opened when it starts."""
+    """Build the app; connections and the ledger store are opened when it starts.
+
+    Raises ValueError when the API keys can not be read, so that the process ends as for a wrong setting.
+    """
+    ring = _ring(settings)
     service = Service(
         stage=Stage.GATEWAY,
         title="Steelyard",
@@ -38,6 +45,7 @@ def build(settings: ChatqnaSettings) -> FastAPI:
         limits={"context_tokens": settings.llm_context_tokens, "max_tokens": settings.llm_max_tokens},
         models={"llm": {"id": settings.served_model}},
         openai_paths=chat.OPENAI_PATHS,
+        guard=LoopbackGuard() if ring is None else KeyGuard(ring, service_token(settings), pages.PUBLIC_PATHS),
     )
 
     @asynccontextmanager
@@ -77,6 +85,8 @@ def build(settings: ChatqnaSettings) -> FastAPI:
                 stage: _ready(upstream)
                 for stage, upstream in (("embedding", embedding), ("retriever", retriever), ("reranker", reranker))
             }
+            if ring is not None:
+                probes["api_keys"] = _usable(ring)
             if settings.llm_backend == "openai":
                 probes["llm"] = _listed(llm)
             yield Running(Gateway(settings, parts, answerer, store, keeping), probes)
@@ -98,6 +108,26 @@ def _policy(settings: ChatqnaSettings) -> Mapping[str, Any]:
         "top_n": settings.reranker_top_n,
         "threshold": settings.reranking_threshold,
     }
+
+
+def _ring(settings: ChatqnaSettings) -> KeyRing | None:
+    """The keys to ask for, None with AUTH=off."""
+    if settings.auth == "off" or settings.api_keys_file is None:
+        return None
+    try:
+        return KeyRing(settings.api_keys_file)
+    except KeyFileError as error:
+        raise ValueError(f"API_KEYS_FILE: {error}") from None
+
+
+def _usable(ring: KeyRing) -> Probe:
+    async def probe() -> None:
+        try:
+            ring.check()
+        except KeyFileError:
+            raise unreadable() from None
+
+    return probe
 
 
 def _ready(upstream: Upstream) -> Probe:

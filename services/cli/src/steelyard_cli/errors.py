@@ -21,6 +21,7 @@ NOT_READY_CODES = frozenset(
     {
         ErrorCode.NOT_READY,
         ErrorCode.OVERLOADED,
+        ErrorCode.RATE_LIMITED,
         ErrorCode.STORE_UNAVAILABLE,
         ErrorCode.MODEL_UNAVAILABLE,
         ErrorCode.UPSTREAM_UNREACHABLE,

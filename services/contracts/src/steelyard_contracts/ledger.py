@@ -51,7 +51,10 @@ _SENT_REASONS = frozenset({Reason.SELECTED, Reason.KEPT_FLOOR})
 
 
 class LedgerEntry(Response):
-    """One candidate's account. `retrieval_rank` and `rank` count from 1; `rank` is None when it was dropped."""
+    """One candidate's account. `retrieval_rank` and `rank` count from 1; `rank` is None when it was dropped.
+
+    `kept_as` is the reason for which selection had kept a candidate that a later stage dropped all the same.
+    """
 
     chunk_id: str
     document_id: str | None = None
@@ -62,6 +65,7 @@ class LedgerEntry(Response):
     fate: Fate
     reason: Reason
     rank: PositiveInt | None = None
+    kept_as: Reason | None = None
 
     @model_validator(mode="after")
     def _fate_is_coherent(self) -> Self:
@@ -69,6 +73,8 @@ class LedgerEntry(Response):
             raise ValueError(f"a candidate that was {self.fate} has rank {self.rank}")
         if (self.fate is Fate.SENT) != (self.reason in _SENT_REASONS):
             raise ValueError(f"{self.reason} is no reason for a candidate to be {self.fate}")
+        if self.kept_as is not None and (self.fate is Fate.SENT or self.kept_as not in _SENT_REASONS):
+            raise ValueError(f"a candidate that was {self.fate} can not have been kept as {self.kept_as} before")
         return self
 
 

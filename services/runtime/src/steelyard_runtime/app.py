@@ -17,6 +17,7 @@ from steelyard_contracts.health import HealthCheck, Info, Statistics
 
 from . import logs, middleware, problems
 from .body import StrictRoute
+from .guard import Guard, TokenGuard
 from .health import Health, Probe
 from .metrics import Metrics
 from .policy import policy_hash
@@ -37,7 +38,8 @@ class Service:
     """What a service tells the app factory about itself.
 
     `errors` maps its domain exceptions to error codes; `policy` are the settings whose hash is in every reply;
-    `openai_paths` are the routes whose errors are OpenAI's error objects; `max_body_mb` replaces the common limit.
+    `openai_paths` are the routes whose errors are OpenAI's error objects; `max_body_mb` replaces the common limit;
+    `guard` replaces the common one, which asks for the service token.
     """
 
     stage: Stage
@@ -49,6 +51,7 @@ class Service:
     models: Mapping[str, Any] = field(default_factory=dict)
     openai_paths: frozenset[str] = frozenset()
     max_body_mb: int | None = None
+    guard: Guard | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ def create_app(
             timeout_s=settings.steelyard_request_timeout_s,
         ),
         policy_hash=policy,
-        token=service_token(settings),
+        guard=service.guard or TokenGuard(service_token(settings)),
         openai_paths=service.openai_paths,
     )
     for router in routers:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 
+from steelyard_contracts.enums import Strategy
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime.body import StrictRoute
 
@@ -12,6 +13,7 @@ from ..gateway import Gateway
 from ..routes.access import gateway
 from . import evidence_view
 from .assets import static, templates
+from .sliders import asked, sliders
 
 router = APIRouter(route_class=StrictRoute, include_in_schema=False)
 
@@ -19,6 +21,8 @@ _PAGES = {"/": "ask.html", "/evidence": "evidence.html", "/services": "services.
 
 PUBLIC_PATHS = frozenset({*_PAGES, *(f"/static/{name}" for name in static())})
 """Paths that hold nobody's data, so that a browser can open them without a key."""
+
+_NEWEST = 50
 
 _HEADERS = {
     "Content-Security-Policy": (
@@ -58,8 +62,29 @@ async def evidence(ledger_id: str, served: Annotated[Gateway, Depends(gateway)])
     ledger = await served.ledger(ledger_id)
     return _html(
         "evidence_body.html",
-        {"ledger": ledger, "funnel": evidence_view.funnel(ledger), "rows": evidence_view.rows(ledger)},
+        {
+            "ledger": ledger,
+            "funnel": evidence_view.funnel(ledger),
+            "rows": evidence_view.rows(ledger),
+            "strategies": list(Strategy),
+            "sliders": sliders(ledger),
+        },
     )
+
+
+@router.get("/web/ledgers")
+async def newest(served: Annotated[Gateway, Depends(gateway)]) -> Response:
+    """The latest answers that the reader may see."""
+    return _html("newest.html", {"ledgers": (await served.newest(_NEWEST)).ledgers})
+
+
+@router.get("/web/selection/{ledger_id}")
+async def selection(ledger_id: str, request: Request, served: Annotated[Gateway, Depends(gateway)]) -> Response:
+    """What would have been selected with the sliders where they are."""
+    ledger = await served.ledger(ledger_id)
+    replay = await served.replay(asked(ledger, request.query_params))
+    names = {row.entry.chunk_id: f"{row.title} ({row.place})" for row in evidence_view.rows(ledger)}
+    return _html("selection.html", {"replay": replay, "names": names})
 
 
 @router.get("/web/services")

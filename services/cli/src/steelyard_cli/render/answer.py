@@ -24,6 +24,8 @@ def verdict(answered: Answered) -> list[Text]:
         lines.append(
             Text(f"{answered.invented_markers} citations of chunks that were not sent were removed", style="red")
         )
+    if answered.removed_links:
+        lines.append(Text(f"{answered.removed_links} links that no evidence has were removed", style="red"))
     return lines
 
 

@@ -119,7 +119,7 @@ def _table(ledger: Ledger, console: Console, detail: _Detail) -> Table:
         style = "green" if sent else "red"
         row: list[RenderableType] = [
             str(entry.retrieval_rank),
-            _place(entry, evidence, detail.source_cells),
+            place(entry, evidence, detail.source_cells),
             *(_number(entry.scores.get(kind)) for kind in kinds),
         ]
         if with_read:
@@ -165,7 +165,7 @@ def value_cells(entry: LedgerEntry, all_terms: bool = True) -> list[RenderableTy
     return [*cells, Text(_number(value.value), style="bold")]
 
 
-def _place(entry: LedgerEntry, evidence: dict[str, Evidence], limit: int) -> str:
+def place(entry: LedgerEntry, evidence: dict[str, Evidence], limit: int) -> str:
     """Where the candidate comes from, in `limit` cells; its id when the ledger keeps no more.
 
     Of a section's path the last part says most; of a file's name both ends do, such as its revision.

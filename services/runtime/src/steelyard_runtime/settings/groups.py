@@ -20,7 +20,8 @@ from .types import (
     UrlSetting,
 )
 
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+"""Host names by which only this machine can be reached."""
 
 
 class ServiceTokenSettings(Settings):
@@ -58,9 +59,14 @@ class ProcessSettings(ServiceTokenSettings):
         default=64, description="Requests that a service works on at once; more are answered 503 with Retry-After."
     )
 
+    @property
+    def beyond_loopback(self) -> bool:
+        """Whether others than this machine can reach the service."""
+        return self.steelyard_bind_host not in LOOPBACK
+
     @model_validator(mode="after")
     def _beyond_loopback_needs_a_token(self) -> Self:
-        if self.steelyard_bind_host not in _LOOPBACK and self.steelyard_service_token_file is None:
+        if self.beyond_loopback and self.steelyard_service_token_file is None:
             raise ValueError(
                 f"STEELYARD_BIND_HOST={self.steelyard_bind_host!r} is beyond loopback, which needs"
                 " STEELYARD_SERVICE_TOKEN_FILE"

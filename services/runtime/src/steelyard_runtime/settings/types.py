@@ -3,6 +3,7 @@
 import ipaddress
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -102,6 +103,8 @@ OptionalCosineSetting = Annotated[
 """A cosine, or off when the text is empty."""
 OptionalTextSetting = Annotated[str | None, BeforeValidator(_none_from_empty)]
 """A text, or none when it is empty."""
+OptionalPathSetting = Annotated[Path | None, BeforeValidator(_none_from_empty)]
+"""A path, or none when it is empty."""
 NamesSetting = Annotated[
     tuple[str, ...],
     BeforeValidator(_names_from_text),
