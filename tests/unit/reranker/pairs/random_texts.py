@@ -14,7 +14,9 @@ _ARABIC = "الصِّيانة الدورية للمضخة مذكورة في ال
 
 
 def _english(source: random.Random) -> str:
-    return "".join(source.choice(_ENGLISH) + source.choice((" ", " ", "  ", "\n", "\r\n")) for _ in range(source.randrange(1, 80)))
+    return "".join(
+        source.choice(_ENGLISH) + source.choice((" ", " ", "  ", "\n", "\r\n")) for _ in range(source.randrange(1, 80))
+    )
 
 
 def _chinese(source: random.Random) -> str:

@@ -36,7 +36,9 @@ def _wordpiece() -> Tokenizer:
     made.normalizer = normalizers.BertNormalizer(lowercase=True)
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = ["[UNK]", "[CLS]", "[SEP]"]
-    made.train_from_iterator(CORPUS, trainers.WordPieceTrainer(vocab_size=400, show_progress=False, special_tokens=special))
+    made.train_from_iterator(
+        CORPUS, trainers.WordPieceTrainer(vocab_size=400, show_progress=False, special_tokens=special)
+    )
     ends = [("[CLS]", made.token_to_id("[CLS]")), ("[SEP]", made.token_to_id("[SEP]"))]
     made.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ends
@@ -50,7 +52,10 @@ def _bpe() -> Tokenizer:
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     made.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=400, show_progress=False, special_tokens=["<s>", "</s>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
+        vocab_size=400,
+        show_progress=False,
+        special_tokens=["<s>", "</s>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
     )
     made.train_from_iterator(CORPUS, trainer)
     made.post_processor = processors.RobertaProcessing(
@@ -63,7 +68,9 @@ def _unigram() -> Tokenizer:
     made = Tokenizer(models.Unigram())
     made.normalizer = normalizers.NFKC()
     made.pre_tokenizer = pre_tokenizers.Metaspace()
-    trainer = trainers.UnigramTrainer(vocab_size=400, show_progress=False, unk_token="<unk>", special_tokens=["<unk>", "<s>", "</s>"])
+    trainer = trainers.UnigramTrainer(
+        vocab_size=400, show_progress=False, unk_token="<unk>", special_tokens=["<unk>", "<s>", "</s>"]
+    )
     made.train_from_iterator(CORPUS, trainer)
     made.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>",
