@@ -271,7 +271,7 @@ class TestWithoutATokenizer:
     def test_adaptive_without_them_is_an_error_before_the_backend(self, fault: Any) -> None:
         made = self.made()
         made.backend.fault = fault
-        with pytest.raises(SteelyardError, match=r"chunk 'c'.*RERANKER_TOKENIZER") as error:
+        with pytest.raises(SteelyardError, match=r"chunk 'c'.*RERANK_MODEL_DIR") as error:
             rerank(made, self.adaptive({"a": 7, "b": 8, "d": 9}))
         assert error.value.code is ErrorCode.TOKENS_UNKNOWN
         assert (made.backend.seen, made.degraded("unreachable")) == ([], 0)

@@ -284,6 +284,6 @@ class TestWithoutATokenizer:
         assert self.planned(" " * 9 + "x", max_chars=9).reason == "blank_after_cut"
 
     def test_tokens_of_a_request_can_not_be_counted(self) -> None:
-        with pytest.raises(SteelyardError, match="RERANKER_TOKENIZER") as error:
+        with pytest.raises(SteelyardError, match="RERANK_MODEL_DIR") as error:
             PairPlanner(None, settings()).plans(QUERY, [passage("x")], 5)
         assert error.value.code is ErrorCode.INVALID_REQUEST

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from steelyard_contracts.enums import PairPolicy, WindowAggregation
-from steelyard_reranker.pairs import PairPlanner, PairSettingError, PairSettings
+from steelyard_reranker.pairs import PairPlanner, PairSettingError, PairSettings, Passage, Plan
 from steelyard_reranker.settings import RerankerSettings
 from steelyard_runtime.settings.base import SettingsError
 from tests.unit.reranker.fake_backend import WordFormat
@@ -73,8 +73,8 @@ def test_the_environment_is_read_strictly(monkeypatch: pytest.MonkeyPatch, name:
         ({"budget": 513}, 512, "RERANK_PAIR_BUDGET_TOKENS=513"),
         ({"budget": 32}, 512, "RERANK_MIN_DOC_TOKENS=32"),
         ({"min_doc_tokens": 512}, 512, "RERANK_MIN_DOC_TOKENS=512"),
-        ({"budget": 300}, None, "RERANK_PAIR_BUDGET_TOKENS=300 needs RERANKER_TOKENIZER"),
-        ({"long_document": PairPolicy.WINDOWS}, None, "RERANK_LONG_DOCUMENT=windows needs RERANKER_TOKENIZER"),
+        ({"budget": 300}, None, "RERANK_PAIR_BUDGET_TOKENS=300 needs RERANK_MODEL_DIR"),
+        ({"long_document": PairPolicy.WINDOWS}, None, "RERANK_LONG_DOCUMENT=windows needs RERANK_MODEL_DIR"),
     ],
 )
 def test_what_the_model_can_not_do_is_refused_at_start(fields: Any, limit: int | None, named: str) -> None:
@@ -86,3 +86,13 @@ def test_the_models_own_limit_can_be_named() -> None:
     assert PairPlanner(WordFormat(512), PairSettings(budget=512)).policy["pair_limit"] == 512
     assert PairPlanner(WordFormat(512), PairSettings()).policy["pair_limit"] == 512
     assert PairPlanner(None, PairSettings()).policy["pair_limit"] is None
+
+
+def test_a_server_that_reads_less_than_its_files_say_is_given_less() -> None:
+    made = WordFormat(512)
+    planner = PairPlanner(made, PairSettings(budget=300))
+    made.limit = 200
+    assert planner.policy["pair_limit"] == 200
+    (plan,) = planner.plans("two words", [Passage("a", "word " * 400)])
+    assert isinstance(plan, Plan)
+    assert len(plan.texts[0].split()) == 198
