@@ -16,17 +16,22 @@ from .pairs.format import PairFormat
 
 
 class Judgement(NamedTuple):
-    """A rerank score in [0, 1], the tokens of the text that was judged, and what was read of the pair."""
+    """A rerank score in [0, 1], the tokens of the text that was judged, and what was read of the pair.
+
+    Without the reranker's tokenizer a pair is unmeasured: no report, and no tokens.
+    """
 
     score: float
     tokens: int
-    pair: PairReport
+    pair: PairReport | None
 
 
 class Judge:
     """Judges texts with one backend. Measuring and cutting texts runs in `planning`, away from the event loop."""
 
-    def __init__(self, backend: RerankBackend, pair_format: PairFormat, max_chars: int, planning: Workers) -> None:
+    def __init__(
+        self, backend: RerankBackend, pair_format: PairFormat | None, max_chars: int, planning: Workers
+    ) -> None:
         self.backend = backend
         self._format = pair_format
         self._max_chars = max_chars
@@ -37,7 +42,7 @@ class Judge:
         """What decides how a text is scored; part of every policy hash."""
         return {
             **self.backend.policy,
-            "pair_limit": self._format.limit,
+            "pair_limit": None if self._format is None else self._format.limit,
             "long_document": PairPolicy.TRUNCATE,
             "max_chars_per_doc": self._max_chars,
         }
@@ -59,7 +64,9 @@ class Judge:
         for text_id, pair, score in zip(readable, pairs, scores, strict=True):
             if not isinstance(score, RowFault):
                 capped = len(readable[text_id]) < len(texts[text_id])
-                report = pair.report.model_copy(update={"truncated": True}) if capped else pair.report
+                report = pair.report
+                if capped and report is not None:
+                    report = report.model_copy(update={"truncated": True})
                 judged[text_id] = Judgement(score, pair.tokens, report)
         return judged
 
@@ -74,6 +81,8 @@ class Judge:
             raise RerankBackendError("crashed", f"the backend failed with {kind}") from error
 
     def _pairs(self, query: str, texts: Sequence[str]) -> "list[_Pair]":
+        if self._format is None:
+            return [_Pair(text, 0, None) for text in texts]
         query_tokens = self._format.query_tokens(query)
         room = self._format.room(query_tokens)
         if room < 1:
@@ -81,19 +90,20 @@ class Judge:
                 ErrorCode.QUERY_TOO_LONG,
                 f"the query has {query_tokens} tokens, the reranker reads at most {self._format.limit}",
             )
-        return [self._pair(query_tokens, text, room) for text in texts]
+        return [_pair(self._format, query_tokens, text, room) for text in texts]
 
-    def _pair(self, query_tokens: int, text: str, room: int) -> "_Pair":
-        kept = cut(self._format, text, room)
-        report = PairReport(
-            tokens_total=self._format.pair_tokens(query_tokens, kept.tokens_total),
-            tokens_kept=self._format.pair_tokens(query_tokens, kept.tokens_kept),
-            truncated=kept.tokens_kept < kept.tokens_total,
-            policy=PairPolicy.TRUNCATE,
-            kept_spans=[(0, len(kept.text))],
-            query_tokens=query_tokens,
-        )
-        return _Pair(kept.text, kept.tokens_total, report)
+
+def _pair(pair_format: PairFormat, query_tokens: int, text: str, room: int) -> "_Pair":
+    kept = cut(pair_format, text, room)
+    report = PairReport(
+        tokens_total=pair_format.pair_tokens(query_tokens, kept.tokens_total),
+        tokens_kept=pair_format.pair_tokens(query_tokens, kept.tokens_kept),
+        truncated=kept.tokens_kept < kept.tokens_total,
+        policy=PairPolicy.TRUNCATE,
+        kept_spans=[(0, len(kept.text))],
+        query_tokens=query_tokens,
+    )
+    return _Pair(kept.text, kept.tokens_total, report)
 
 
 class _Pair(NamedTuple):
@@ -101,4 +111,4 @@ class _Pair(NamedTuple):
 
     text: str
     tokens: int
-    report: PairReport
+    report: PairReport | None

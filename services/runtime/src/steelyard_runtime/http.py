@@ -31,6 +31,15 @@ _HOP_MARGIN_MS = 5
 _CLOSED = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
 
 
+@dataclass(frozen=True, slots=True)
+class RawReply:
+    """A reply as it came, whatever its status. Header names are in any case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
 @dataclass(slots=True)
 class _Attempt:
     """One sending of a request; `reused` says that it went over a connection that had served before."""
@@ -92,6 +101,21 @@ class Upstream:
                 raise await self._refused(response)
             return self._parsed(await self._read(response))
 
+    async def exchange(
+        self, method: str, path: str, payload: Mapping[str, Any] | None = None, *, timeout_s: float | None = None
+    ) -> RawReply:
+        """Ask a server that is not one of ours and return its whole reply, whatever its status says.
+
+        Nothing of the current request travels with it but the payload. Raises UpstreamError for a reply that did not
+        arrive whole: `upstream_unreachable`, `upstream_timeout` or `upstream_bad_reply`.
+        """
+        sent, body = self._credentials(), None
+        if payload is not None:
+            sent["Content-Type"] = "application/json"
+            body = orjson.dumps(payload)
+        async with self._exchange(path, timeout_s, method, body, sent) as response:
+            return RawReply(response.status, response.headers, await self._read(response))
+
     async def check_ready(self, timeout_s: float) -> None:
         """Raise UpstreamError `not_ready` with the causes unless the neighbour says that it is ready."""
         async with self._exchange("/ready", timeout_s, "GET", None, self._credentials()) as response:
@@ -123,7 +147,7 @@ class Upstream:
 
     @asynccontextmanager
     async def _exchange(
-        self, path: str, timeout_s: float, method: str, body: bytes | None, sent: Mapping[str, str]
+        self, path: str, timeout_s: float | None, method: str, body: bytes | None, sent: Mapping[str, str]
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         try:
             async with asyncio.timeout(timeout_s):
