@@ -71,7 +71,7 @@ async def _remote(settings: RerankerSettings, declared_limit: int | None) -> Asy
     pair_format = _format(settings.rerank_model_dir)
     backend: RerankBackend
     if settings.rerank_backend == "pinecone":
-        # Imported here, because the SDK takes half a second that no other backend needs.
+        # Imported here, because the SDK takes more than a second that no other backend needs.
         from .pinecone import PineconeBackend, pinecone_inference
 
         async with pinecone_inference(key or "", settings.rerank_url) as inference:
