@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from steelyard_reranker.backends.port import RerankBackendError
 from tests.harness.rerank_doubles.server import Row, rewritten, score, status
 
 from .labs import WIRE, Lab, sample, within
@@ -180,8 +181,6 @@ def test_a_key_that_occurs_twice_is_no_reply(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", WIRE)
 def test_what_the_server_says_in_an_error_goes_nowhere(kind: str, tmp_path: Path) -> None:
     async def use(lab: Lab) -> None:
-        from steelyard_reranker.backends.port import RerankBackendError
-
         for code in (200, 400, 401, 404, 413, 422, 429, 500, 503):
             lab.double.fault = status(code, b'{"error": "CANARY the sea", "message": "CANARY"}')
             with pytest.raises(RerankBackendError) as error:

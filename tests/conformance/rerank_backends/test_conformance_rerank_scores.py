@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard_reranker.backends.port import RowFault
+from steelyard_reranker.backends.port import RerankBackendError, RowFault
 from tests.harness.rerank_doubles.server import score
 
 from .labs import ALL, IN_PROCESS, WIRE, Lab, sample, within
@@ -118,8 +118,6 @@ def test_a_text_that_is_too_long_is_named_and_costs_no_other_its_score(
 @pytest.mark.parametrize("kind", WIRE)
 def test_a_query_that_is_too_long_for_any_text_is_refused_after_two_calls(kind: str, tmp_path: Path) -> None:
     async def use(lab: Lab) -> None:
-        from steelyard_reranker.backends.port import RerankBackendError
-
         with pytest.raises(RerankBackendError) as error:
             await lab.scores("cat " * 600, sample(20))
         assert error.value.reason == "rejected"
@@ -155,7 +153,7 @@ def test_the_probe_passes_and_the_policy_names_the_model(kind: str, tmp_path: Pa
 @pytest.mark.parametrize(
     ("change", "reasons"),
     [
-        (lambda out: out[:-1], {"wrong_count", "model_failed"}),
+        (lambda out: out[:-1], {"wrong_count", "model_failed", "crashed"}),
         (lambda out: out * float("nan"), {"not_finite", "model_failed"}),
         (lambda out: out * float("inf"), {"not_finite", "model_failed"}),
         (lambda out: 1 / 0, {"crashed"}),

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from steelyard_reranker.backends.port import RerankBackendError
+from steelyard_runtime import context
 from tests.harness.rerank_doubles import server
 from tests.harness.rerank_doubles.server import Fault, status
 
-from .labs import WIRE, Lab, double_of, remote_settings, sample, within
+from .labs import WIRE, Lab, double_of, sample, within
 
 STATUSES: dict[int, str] = {
     300: "bad_status",
@@ -102,7 +103,8 @@ def test_a_reply_that_does_not_arrive_whole_is_none(kind: str, what: str, tmp_pa
     async def use(lab: Lab) -> None:
         lab.double.fault = fault
         assert await lab.reason() in reasons
-        assert len(lab.double.calls) == 1
+        # A connection that had served before may have been closed while it idled, so that one is tried once more.
+        assert len(lab.double.calls) <= (2 if kind == "tei" and fault is server.reset else 1)
         lab.double.fault = None
         assert len(await lab.scores("a cat", sample(3))) == 3
 
@@ -118,8 +120,6 @@ def test_a_reply_that_does_not_end_is_given_up_before_the_deadline(kind: str, wh
         with pytest.raises(RerankBackendError) as error:
             await lab.scores("a cat", sample(101), deadline_s=0.3)
         assert error.value.reason == "timeout"
-        from steelyard_runtime import context
-
         assert context.current().remaining_s() > 0
         assert len(lab.double.calls) == 2
 
@@ -163,37 +163,32 @@ def test_a_slow_server_takes_no_more_requests_than_half_of_the_services(kind: st
         assert await lab.reason() == "saturated"
         for task in waiting:
             task.cancel()
-        assert all(
-            isinstance(one, asyncio.CancelledError) for one in await asyncio.gather(*waiting, return_exceptions=True)
-        )
+        ends = await asyncio.gather(*waiting, return_exceptions=True)
+        assert all(isinstance(one, asyncio.CancelledError) for one in ends)
         lab.double.fault = None
         assert len(await lab.scores("a cat", sample(3))) == 3
 
     within(kind, tmp_path, use, steelyard_max_concurrency=6)
 
 
-@pytest.mark.parametrize("kind", WIRE)
-def test_the_key_is_shown_and_a_wrong_one_has_a_name(kind: str, tmp_path: Path) -> None:
+def test_a_key_is_shown_to_a_tei_server_as_a_bearer_token(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("tei-key\n")
+
     async def use(lab: Lab) -> None:
-        if kind == "tei":
-            (tmp_path / "key").write_text("tei-key")
-            from .labs import lab as made
-
-            async with made(kind, tmp_path, rerank_api_key_file=str(tmp_path / "key")) as other:
-                await other.scores("a cat", sample(1))
-                assert other.double.heads[0]["Authorization"] == "Bearer tei-key"
-            return
         await lab.scores("a cat", sample(1))
-        (tmp_path / "key").write_text("another-key")
-        from .labs import lab as made
+        assert lab.double.heads[0]["Authorization"] == "Bearer tei-key"
 
-        settings = remote_settings(kind, lab.double.url, tmp_path)
-        (tmp_path / "wrong").write_text("another-key")
-        async with made(kind, tmp_path, **{**settings, "rerank_api_key_file": str(tmp_path / "wrong")}) as other:
-            other.double = lab.double
-            assert await other.reason() == "unauthorized"
+    within("tei", tmp_path, use, rerank_api_key_file=str(tmp_path / "key"))
 
-    within(kind, tmp_path, use)
+
+@pytest.mark.parametrize("kind", ["cohere", "pinecone"])
+def test_a_wrong_key_has_a_name(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "wrong").write_text("another-key")
+
+    async def use(lab: Lab) -> None:
+        assert await lab.reason() == "unauthorized"
+
+    within(kind, tmp_path, use, rerank_api_key_file=str(tmp_path / "wrong"))
 
 
 @pytest.mark.parametrize("kind", WIRE)

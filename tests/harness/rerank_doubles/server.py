@@ -46,7 +46,8 @@ class RefusalError(Exception):
 class RerankDouble:
     """One running server. `alter` changes the rows of its replies, `fault` replaces whole replies.
 
-    `calls` are the bodies of the requests for scores, `looks` counts the others.
+    `calls` are the bodies of the requests for scores, `looks` counts the others. `look_now` makes the service that uses
+    the double look at it, as it does every two seconds.
     """
 
     path = "/rerank"
@@ -59,6 +60,7 @@ class RerankDouble:
         self.calls: list[dict[str, Any]] = []
         self.heads: list[dict[str, str]] = []
         self.looks = 0
+        self.look_now: Callable[[], Awaitable[None]] | None = None
         self._port = port
         self._runner: web.AppRunner | None = None
         self._leaving = asyncio.Event()

@@ -17,6 +17,7 @@ from steelyard_runtime.app import Facts, Running, Service, create_app
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.metrics import Metrics
 
+from .backends.api_key import api_key
 from .backends.open import OpenBackend, open_backend
 from .backends.port import RerankBackendError
 from .input_copy import STABLE_CHARS
@@ -28,7 +29,11 @@ from .settings import RerankerSettings
 
 
 def build(settings: RerankerSettings) -> FastAPI:
-    """Build the app; the backend is opened when it starts. Raises UnknownModelError."""
+    """Build the app; the backend is opened when it starts.
+
+    Raises UnknownModelError, and ValueError for an API key that can not be read, before anything listens.
+    """
+    api_key(settings.rerank_api_key_file)
     service = Service(
         stage=Stage.RERANKER,
         title="Steelyard reranker",

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from steelyard_runtime import context
+from steelyard_contracts.errors import SteelyardError
+from steelyard_runtime import context, logs
 from steelyard_runtime.breaker import Breaker, BreakerOpenError
 
 from .port import RerankBackend, RerankBackendError, RowFault, checked
@@ -101,6 +102,12 @@ class Guarded:
             raise RerankBackendError(
                 BackendReason.TIMEOUT, f"no scores for {len(texts)} candidates within {time_s:.3g} s"
             ) from error
+        except (RerankBackendError, SteelyardError):
+            raise
+        except Exception as error:
+            kind = type(error).__name__
+            logs.get().error("rerank_backend_crashed", kind=kind, at=logs.place(error))
+            raise RerankBackendError(BackendReason.CRASHED, f"the backend failed with {kind}") from error
 
 
 def _time_s() -> float:
