@@ -31,6 +31,7 @@ def main() -> int:
         ("selection against MMR", [partners(), "tests/bench/selection_bench.py"], {"PYTHONPATH": sources}),
         ("embedded store", [sys.executable, "-m", "tests.bench.store_bench"], {}),
         ("models", [sys.executable, "-m", "tests.bench.models_bench"], {}),
+        ("reranking batches", [sys.executable, "-m", "tests.bench.rerank_bench"], {}),
         ("gateway over stubs", [sys.executable, "-m", "tests.bench.gateway_bench"], {}),
     ):
         print(f"\n=== {title}", flush=True)

@@ -8,6 +8,8 @@ from steelyard_models.errors import EncoderError, TextTooLongError
 from tests.unit.models.tiny_cross_encoder import onnx_pair_sum, weights, write_cross_encoder
 from tests.unit.models.tiny_encoder import WORDS, onnx_lookup, table, write_tokenizer
 
+UNLIMITED = '{"model_max_length": 1e30}'
+
 
 def expected(query: str, document: str) -> float:
     """The tiny model's logit, from its weights: [CLS] query [SEP] document [SEP]."""
@@ -67,17 +69,11 @@ def test_it_stops_between_batches_when_nobody_waits(encoder: OnnxCrossEncoder) -
     [
         ({}, None),
         ({"tokenizer_config.json": '{"model_max_length": 512}'}, 512),
-        ({"tokenizer_config.json": '{"model_max_length": 1e30}'}, None),
-        (
-            {"tokenizer_config.json": '{"model_max_length": 1e30}', "config.json": '{"max_position_embeddings": 512}'},
-            512,
-        ),
+        ({"tokenizer_config.json": UNLIMITED}, None),
+        ({"tokenizer_config.json": UNLIMITED, "config.json": '{"max_position_embeddings": 512}'}, 512),
         ({"config.json": '{"max_position_embeddings": 514, "model_type": "xlm-roberta"}'}, 512),
         ({"config.json": '{"max_position_embeddings": 512, "model_type": "bert"}'}, 512),
-        (
-            {"tokenizer_config.json": '{"model_max_length": 8192}', "config.json": '{"max_position_embeddings": 8194}'},
-            8192,
-        ),
+        ({"tokenizer_config.json": '{"model_max_length": 99}', "config.json": '{"max_position_embeddings": 512}'}, 99),
     ],
 )
 def test_the_limit_is_read_from_the_models_own_files(files: dict[str, str], limit: int | None, tmp_path: Path) -> None:

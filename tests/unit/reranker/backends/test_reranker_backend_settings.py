@@ -95,11 +95,11 @@ def test_the_key_is_the_file_without_its_last_newline(tmp_path: Path) -> None:
 def test_a_file_without_a_key_stops_the_service_before_it_listens(text: str, tmp_path: Path) -> None:
     (tmp_path / "key").write_text(text)
     settings = RerankerSettings(rerank_backend="tei", rerank_url=URL, rerank_api_key_file=str(tmp_path / "key"))
-    with pytest.raises(ValueError, match="RERANK_API_KEY_FILE=.* holds no key") as error:
+    with pytest.raises(ValueError, match=r"RERANK_API_KEY_FILE=.* holds no key") as error:
         build(settings)
     assert not text.strip() or text.strip() not in str(error.value)
 
 
 def test_a_key_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="RERANK_API_KEY_FILE=.* can not be read"):
+    with pytest.raises(ValueError, match=r"RERANK_API_KEY_FILE=.* can not be read"):
         api_key(str(tmp_path / "none"))

@@ -15,7 +15,7 @@ Ask = Callable[[Sequence[str]], Awaitable[list[float]]]
 """Sends texts in one request. Raises RerankBackendError `rejected` for what the server refused to read."""
 
 ISOLATION_CALLS = 16
-"""Requests that may be spent in all on finding refused texts; the longest of 100 takes 8."""
+"""Requests that may be spent in all on finding refused texts; the longest of 100 takes 9."""
 _AT_ONCE = 4
 
 
@@ -65,10 +65,18 @@ async def scored(texts: Sequence[str], ask: Ask, limits: Limits) -> list[float |
 async def _all(score: Callable[[Sequence[int]], Awaitable[None]], batches: Sequence[Sequence[int]]) -> None:
     """Score all batches, a few at a time; the first failure cancels the others and is raised as it is."""
     slots = asyncio.Semaphore(_AT_ONCE)
+    failed = False
 
     async def one(batch: Sequence[int]) -> None:
+        nonlocal failed
         async with slots:
-            await score(batch)
+            if failed:  # the slot is free because of that, and nobody has been cancelled yet
+                return
+            try:
+                await score(batch)
+            except RerankBackendError:
+                failed = True
+                raise
 
     tasks = [asyncio.ensure_future(one(batch)) for batch in batches]
     try:
