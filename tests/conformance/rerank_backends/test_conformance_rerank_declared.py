@@ -102,8 +102,10 @@ def test_a_tei_server_is_forbidden_to_cut(tmp_path: Path) -> None:
 def test_a_tei_server_that_was_restarted_with_another_model_is_seen_at_once(tmp_path: Path) -> None:
     async def use(lab: Lab) -> None:
         await lab.scores("a cat", sample(1))
+        policy = lab.backend.policy
         await lab.double.__aexit__()
         assert await lab.reason() == "unreachable"
+        assert lab.backend.policy == policy  # what the server is now is not known, so nothing has changed yet
         await lab.double.restart()
         lab.double.info = {**lab.double.info, "model_id": "another/model"}
         assert await lab.reason() == "misdeclared"

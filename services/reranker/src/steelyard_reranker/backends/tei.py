@@ -39,10 +39,11 @@ class TeiBackend:
         self._format = pair_format
         self._declared_limit = declared_limit
         self._info: TeiInfo | None = None
+        self._checked = False
 
     @property
     def revision(self) -> str:
-        """See RerankBackend; what the server names, `unknown` while it has not been asked."""
+        """See RerankBackend; what the server named last, `unknown` before it was first reached."""
         return "unknown" if self._info is None else self._info.model_sha
 
     @property
@@ -58,13 +59,13 @@ class TeiBackend:
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float | RowFault]:
         """See RerankBackend. Raises `misdeclared`, without sending a text, for a server that is not as declared."""
-        info = self._info or await self._look()
+        info = self._info if self._checked and self._info is not None else await self._look()
         limits = Limits(min(MAX_ROWS, info.max_client_batch_size), max(1, MAX_TEXT_BYTES - len(query.encode())))
         try:
             return await scored(texts, partial(self._ask, query), limits)
         except RerankBackendError as error:
             if error.reason == BackendReason.UNREACHABLE:
-                self._info = None
+                self._checked = False
             raise
 
     async def probe(self) -> None:
@@ -78,11 +79,11 @@ class TeiBackend:
         except RerankBackendError as error:
             # A server that is only slow or busy is still the one that was looked at.
             if error.reason not in (BackendReason.TIMEOUT, BackendReason.OVERLOADED):
-                self._info = None
+                self._checked = False
             raise
         if self._format is not None:
             self._format.limit = info.max_input_length
-        self._info = info
+        self._info, self._checked = info, True
         return info
 
     async def _ask(self, query: str, texts: Sequence[str]) -> list[float]:
