@@ -32,6 +32,7 @@ def main() -> int:
         ("embedded store", [sys.executable, "-m", "tests.bench.store_bench"], {}),
         ("models", [sys.executable, "-m", "tests.bench.models_bench"], {}),
         ("measuring pairs", [sys.executable, "-m", "tests.bench.pairs_bench"], {}),
+        ("reranking batches", [sys.executable, "-m", "tests.bench.rerank_bench"], {}),
         ("gateway over stubs", [sys.executable, "-m", "tests.bench.gateway_bench"], {}),
     ):
         print(f"\n=== {title}", flush=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import io
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -28,7 +29,17 @@ _KEEPALIVE_S = 30.0
 """Shorter than the servers' 75 s, so that a connection is not reused at the moment its server closes it."""
 _HOP_MARGIN_MS = 5
 """What a hop keeps of the deadline for itself, to be able to answer before its caller gives up."""
+_ONE_PIECE_BYTES = 2**20
 _CLOSED = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
+
+
+@dataclass(frozen=True, slots=True)
+class RawReply:
+    """A reply as it came, whatever its status. Header names are in any case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 @dataclass(slots=True)
@@ -92,6 +103,21 @@ class Upstream:
                 raise await self._refused(response)
             return self._parsed(await self._read(response))
 
+    async def exchange(
+        self, method: str, path: str, payload: Mapping[str, Any] | None = None, *, timeout_s: float | None = None
+    ) -> RawReply:
+        """Ask a server that is not one of ours and return its whole reply, whatever its status says.
+
+        Nothing of the current request travels with it but the payload. Raises UpstreamError for a reply that did not
+        arrive whole: `upstream_unreachable`, `upstream_timeout` or `upstream_bad_reply`.
+        """
+        sent, body = self._credentials(), None
+        if payload is not None:
+            sent["Content-Type"] = "application/json"
+            body = orjson.dumps(payload)
+        async with self._exchange(path, timeout_s, method, body, sent) as response:
+            return RawReply(response.status, response.headers, await self._read(response))
+
     async def check_ready(self, timeout_s: float) -> None:
         """Raise UpstreamError `not_ready` with the causes unless the neighbour says that it is ready."""
         async with self._exchange("/ready", timeout_s, "GET", None, self._credentials()) as response:
@@ -123,7 +149,7 @@ class Upstream:
 
     @asynccontextmanager
     async def _exchange(
-        self, path: str, timeout_s: float, method: str, body: bytes | None, sent: Mapping[str, str]
+        self, path: str, timeout_s: float | None, method: str, body: bytes | None, sent: Mapping[str, str]
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         try:
             async with asyncio.timeout(timeout_s):
@@ -148,14 +174,14 @@ class Upstream:
         url = self.base_url + path
         try:
             return await pooled.request(
-                method, url, data=body, headers=sent, allow_redirects=False, trace_request_ctx=attempt
+                method, url, data=_sendable(body), headers=sent, allow_redirects=False, trace_request_ctx=attempt
             )
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
             if not attempt.reused or not _was_closed(error):
                 raise
         # A pooled connection was closed while it idled: nothing of a reply was read, and every request that our
         # services exchange is free of effects, so it is sent once more, on a new connection.
-        return await fresh.request(method, url, data=body, headers=sent, allow_redirects=False)
+        return await fresh.request(method, url, data=_sendable(body), headers=sent, allow_redirects=False)
 
     def _credentials(self) -> dict[str, str]:
         return {} if self._token is None else {headers.AUTHORIZATION: f"Bearer {self._token}"}
@@ -221,6 +247,11 @@ def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
         cookie_jar=aiohttp.DummyCookieJar(),
         trace_configs=[traces],
     )
+
+
+def _sendable(body: bytes | None) -> bytes | io.BytesIO | None:
+    """A body above a megabyte as a stream: in one piece its sending would hold up the event loop, and aiohttp warns."""
+    return body if body is None or len(body) <= _ONE_PIECE_BYTES else io.BytesIO(body)
 
 
 def _is_success(status: int) -> bool:

@@ -119,5 +119,11 @@ NamesSetting = Annotated[
 """Names separated by commas."""
 UrlSetting = Annotated[str, AfterValidator(_url), Allowed("an http or https URL without user information or query")]
 """The base URL of a service, without a slash at its end."""
+OptionalUrlSetting = Annotated[
+    UrlSetting | None,
+    BeforeValidator(_none_from_empty),
+    Allowed("an http or https URL without user information or query"),
+]
+"""The base URL of a server, or none when the text is empty."""
 HostSetting = Annotated[str, AfterValidator(_host), Allowed("an IP address or a host name")]
 """An address to listen on."""
