@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import regex
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from steelyard_reranker.pairs import CrossEncoderFormat, longest
@@ -61,9 +61,19 @@ def test_spans_that_no_tokens_could_have_cut_nothing(spans: Any) -> None:
 GRAPHEMES = st.text(st.sampled_from("ab \r\n\u0301\u200d👨👩🇩🇪👍🏽한ᄀ가क्षน้"), max_size=30)
 
 
+@example("a\r\nb")
+@example("🇩🇪🇩🇪")
 @given(GRAPHEMES)
 def test_boundaries_are_those_of_the_whole_text(text: str) -> None:
     ends = {one.end() for one in regex.finditer(r"\X", text)}
     for known in (0, *ends):
         for position in range(known + 1, len(text) + 1):
             assert divides(text, known, position) == (position in ends)
+
+
+def test_what_comes_next_does_not_begin_inside_a_character() -> None:
+    """A character of which every byte is a token ends them all; a part that holds it has used all of them up."""
+    spans = [(0, 1), (0, 1), (1, 2), (1, 2), (1, 2), (2, 3)]
+    piece = longest(WordFormat(), "ab c", spans, 0, 3)
+    assert piece is not None
+    assert (piece.end, piece.first, piece.until) == (2, 0, 5)
