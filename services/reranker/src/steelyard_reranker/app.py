@@ -52,6 +52,7 @@ def build(settings: RerankerSettings) -> FastAPI:
             ModelError: ErrorCode.MODEL_UNAVAILABLE,
         },
         limits={
+            "pair_tokens": settings.rerank_pair_budget_tokens,
             "min_doc_tokens": settings.rerank_min_doc_tokens,
             "max_chars_per_doc": settings.rerank_max_chars_per_doc,
         },
