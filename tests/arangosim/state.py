@@ -3,6 +3,7 @@
 import itertools
 import re
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from tests.arangosim import graphs
@@ -180,12 +181,13 @@ class ServerState:
     cluster: bool = False
     clock: Clock = field(default_factory=ManualClock)
     databases: dict[str, Database] = field(default_factory=dict)
-    cursors: Cursors = field(default_factory=Cursors)
     accounts: Accounts = field(default_factory=Accounts)
     query_seconds: float = 0.0
+    random: Random = field(default_factory=lambda: Random(7))
     _ticks: "itertools.count[int]" = field(default_factory=lambda: itertools.count(100))
 
     def __post_init__(self) -> None:
+        self.cursors = Cursors(self.clock)
         self.create_database("_system")
 
     def tick(self) -> int:

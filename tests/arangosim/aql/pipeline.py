@@ -39,13 +39,20 @@ class Pipeline:
         rows: Rows = [outer]
         position = 0
         results: list[Any] = []
+        loops = [i for i, statement in enumerate(statements) if isinstance(statement, n.ForEach | n.Traversal)]
+        base = outer
         while position < len(statements):
             statement = statements[position]
+            if loops and position == loops[0]:
+                rows = list(rows)
+                base = rows[0] if rows else outer
             if vector is not None and position == vector[0]:
                 rows = self._near(vector[1], rows)
                 position += vector[1].statements
                 continue
-            if isinstance(statement, n.Return):
+            if isinstance(statement, n.Collect):
+                rows = collected(statement, rows, base, self.context, self.compiler)
+            elif isinstance(statement, n.Return):
                 results = self._returned(statement, rows)
                 rows = []
             else:
@@ -68,8 +75,6 @@ class Pipeline:
             return self._sort(node, rows)
         if isinstance(node, n.Limit):
             return self._limit(node, rows, count_all=last_limit and bool(self.context.options.get("fullCount")))
-        if isinstance(node, n.Collect):
-            return collected(node, rows, self.context, self.compiler)
         assert isinstance(node, n.Modification)
         return modified(node, rows, self.context, self.compiler)
 
