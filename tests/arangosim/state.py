@@ -21,6 +21,7 @@ from tests.arangosim.errors import (
     DUPLICATE_NAME,
     FORBIDDEN,
     GRAPH_DUPLICATE,
+    GRAPH_MUST_NOT_DROP_COLLECTION,
     GRAPH_NOT_FOUND,
     ILLEGAL_NAME,
     ArangoError,
@@ -75,8 +76,12 @@ class Database:
         self.collections[name] = collection
         return collection
 
-    def drop_collection(self, name: str, *, system: bool) -> Collection:
+    def drop_collection(self, name: str, *, system: bool = False) -> Collection:
+        """Raises ArangoError 11, 1203, 1942."""
         collection = self.collection(name)
+        for graph in self.graphs.values():
+            if collection.name in (*graph.definitions, *graph.vertex_collections()):
+                raise ArangoError(GRAPH_MUST_NOT_DROP_COLLECTION, f"{name} is used in graph {graph.name}")
         if collection.properties["isSystem"] and not system:
             raise ArangoError(FORBIDDEN, f"{name} is a system collection")
         del self.collections[collection.name]

@@ -18,7 +18,6 @@ from tests.arangosim.errors import (
     ArangoError,
 )
 from tests.arangosim.indexes import Document, attribute
-from tests.arangosim.values import is_number
 
 Matrix = npt.NDArray[np.float32]
 ROWS_PER_LIST, CHUNK = 64, 4096
@@ -55,11 +54,21 @@ class VectorParameters:
         return cls(params["metric"], *numbers.values())
 
 
+def number_array(value: Any) -> npt.NDArray[Any] | None:
+    """A one-dimensional array of numbers, or None when the value is no list of numbers."""
+    if not isinstance(value, list):
+        return None
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        return None
+    return array if array.ndim == 1 and array.dtype.kind in "if" else None
+
+
 def as_vector(value: Any, dimension: int) -> Matrix | None:
     """float32 of shape (dimension,), or None when the value is no such array of numbers."""
-    if not isinstance(value, list) or len(value) != dimension or not all(map(is_number, value)):
-        return None
-    return np.asarray(value, dtype=np.float32)
+    array = number_array(value)
+    return None if array is None or len(array) != dimension else array.astype(np.float32)
 
 
 def _unit(rows: Matrix) -> Matrix:

@@ -19,7 +19,7 @@ from tests.arangosim.errors import (
     QUERY_PARSE,
     ArangoError,
 )
-from tests.arangosim.values import is_number, is_true, sort_key, to_string, unique
+from tests.arangosim.values import is_number, is_true, sort_keys, to_string, unique
 from tests.arangosim.vector_index import VectorIndex
 
 Rows = Iterable[Row]
@@ -136,8 +136,10 @@ class Pipeline:
             self.context.hold(visible(row))
         for key in reversed(node.keys):
             evaluate = self.compiler.compile(key.value)
-            direction = self.compiler.name_of(key.direction).upper()
-            ordered.sort(key=lambda row, evaluate=evaluate: sort_key(evaluate(row)), reverse=direction == "DESC")  # type: ignore[misc]
+            keys = sort_keys([evaluate(row) for row in ordered])
+            descending = self.compiler.name_of(key.direction).upper() == "DESC"
+            order = sorted(range(len(ordered)), key=keys.__getitem__, reverse=descending)
+            ordered = [ordered[position] for position in order]
         return iter(ordered)
 
     def _limit(self, node: n.Limit, rows: Rows, *, count_all: bool) -> Iterator[Row]:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tests.arangosim.aql.functions.registry import aql
 from tests.arangosim.errors import (
@@ -11,28 +10,19 @@ from tests.arangosim.errors import (
     QUERY_VECTOR_SEARCH_NOT_APPLIED,
     ArangoError,
 )
+from tests.arangosim.vector_index import number_array
 
 
 def _pair(function: str, left: Any, right: Any) -> tuple[Any, Any] | None:
     """Two float64 arrays of equal length; None when an argument is no array of numbers. Raises ArangoError 1542."""
-    first, second = (_numbers(value) for value in (left, right))
+    first, second = number_array(left), number_array(right)
     if first is None or second is None:
         return None
     if first.shape != second.shape:
         raise ArangoError(
             QUERY_FUNCTION_ARGUMENT_TYPE_MISMATCH, f"'{function}()': lengths {len(first)} and {len(second)} differ"
         )
-    return first, second
-
-
-def _numbers(value: Any) -> npt.NDArray[np.float64] | None:
-    if not isinstance(value, list):
-        return None
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        return None
-    return array.astype(np.float64) if array.ndim == 1 and array.dtype.kind in "if" else None
+    return first.astype(np.float64), second.astype(np.float64)
 
 
 @aql("COSINE_SIMILARITY", 2)
