@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tests.arangosim.aql import functions
 from tests.arangosim.aql import nodes as n
 from tests.arangosim.aql.functions.registry import FUNCTIONS, checked
 from tests.arangosim.errors import (
@@ -19,8 +18,6 @@ from tests.arangosim.errors import (
 
 if TYPE_CHECKING:
     from tests.arangosim.state import Database
-
-__all__ = ["bind_names", "check_binds", "check_functions", "check_names", "functions"]
 
 
 def bind_names(query: n.Query) -> list[str]:
@@ -48,21 +45,25 @@ def check_binds(query: n.Query, binds: dict[str, Any]) -> None:
 
 
 def check_functions(query: n.Query) -> None:
-    """Raises ArangoError 1540, 1541; 1501 for a search function outside SEARCH."""
+    """Raises ArangoError 1540, 1541."""
     for node in query.walk():
         if isinstance(node, n.Call):
             checked(node.name, len(node.arguments))
 
 
-class check_names:  # noqa: N801 - used as a function: the class only carries what one walk needs
-    """Resolve every name. Raises ArangoError 1203, 1511, 1568."""
+def check_names(query: n.Query, binds: dict[str, Any], database: "Database") -> None:
+    """Resolve every variable, collection, view and graph. Raises ArangoError 1203, 1218, 1501, 1511, 1568, 1924."""
+    _Names(binds, database).query(query, frozenset())
 
-    def __init__(self, query: n.Query, binds: dict[str, Any], database: "Database") -> None:
+
+class _Names:
+    """A walk over the tree with the variables that each part can see."""
+
+    def __init__(self, binds: dict[str, Any], database: "Database") -> None:
         self._binds = binds
         self._database = database
-        self._query(query, frozenset())
 
-    def _query(self, query: n.Query, outer: frozenset[str]) -> None:
+    def query(self, query: n.Query, outer: frozenset[str]) -> None:
         scope = main = outer
         for collection in query.declared:
             self._source(collection, view=True)
@@ -150,7 +151,7 @@ class check_names:  # noqa: N801 - used as a function: the class only carries wh
         elif isinstance(node, n.CollectionName):
             raise ArangoError(QUERY_COLLECTION_USED_IN_EXPRESSION, node.name)
         elif isinstance(node, n.Subquery):
-            self._query(node.query, scope)
+            self.query(node.query, scope)
         elif isinstance(node, n.Expansion):
             self._expression(node.base, scope)
             self._expressions((node.condition, node.limit, node.element), scope | {"CURRENT"})
