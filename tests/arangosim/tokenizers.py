@@ -139,6 +139,8 @@ def pipeline(properties: Properties) -> Tokenizer:
     steps = properties.get("pipeline")
     if not isinstance(steps, list) or not steps:
         raise ArangoError(BAD_PARAMETER, "analyzer property pipeline is missing")
+    if not all(isinstance(step, dict) for step in steps):
+        raise ArangoError(BAD_PARAMETER, "analyzer property pipeline must be an array of objects")
     stages = [tokenizer(step.get("type", ""), step.get("properties") or {}) for step in steps]
 
     def tokenize(value: str) -> list[Token]:
@@ -179,6 +181,8 @@ TYPES: dict[str, Callable[[Properties], Tokenizer]] = {
 
 def tokenizer(kind: str, properties: Properties) -> Tokenizer:
     """Raises ArangoError 10 for an unknown type or wrong properties."""
+    if not isinstance(properties, dict):
+        raise ArangoError(BAD_PARAMETER, f"analyzer properties are {properties!r}")
     if kind not in TYPES:
         raise ArangoError(BAD_PARAMETER, f"analyzer type {kind!r} is unknown to this server")
     return TYPES[kind](properties)

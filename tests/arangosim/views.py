@@ -51,7 +51,11 @@ class View:
         self.commit()
 
     def _link(self, links: dict[str, Any]) -> None:
+        if not isinstance(links, dict):
+            raise ArangoError(BAD_PARAMETER, f"links is {links!r}")
         for collection, link in links.items():
+            if link is not None and not isinstance(link, dict):
+                raise ArangoError(BAD_PARAMETER, f"link {collection} is {link!r}")
             if collection not in self._database.collections:
                 raise ArangoError(DATA_SOURCE_NOT_FOUND, collection)
             for name in [] if link is None else _analyzer_names(link):

@@ -10,6 +10,7 @@ from tests.arangosim.aql.operators import OPERATORS, quantified
 from tests.arangosim.errors import (
     QUERY_COLLECTION_USED_IN_EXPRESSION,
     QUERY_FUNCTION_ARGUMENT_TYPE_MISMATCH,
+    QUERY_PARSE,
     QUERY_VARIABLE_NAME_UNKNOWN,
     ArangoError,
 )
@@ -64,6 +65,13 @@ class Compiler:
 
     def compile(self, node: n.Node) -> Evaluate:
         return self._cases[type(node)](node)
+
+    def options(self, node: n.Node | None) -> dict[str, Any]:
+        """The value of OPTIONS, a constant. Raises ArangoError 1501."""
+        value = {} if node is None else self.compile(node)({})
+        if not isinstance(value, dict):
+            raise ArangoError(QUERY_PARSE, f"OPTIONS is {value!r}, not an object")
+        return value
 
     def optional(self, node: n.Node | None) -> Evaluate | None:
         return None if node is None else self.compile(node)

@@ -7,7 +7,7 @@ from tests.arangosim.aql import nodes as n
 from tests.arangosim.aql.context import QueryContext, Row
 from tests.arangosim.aql.expressions import Compiler
 from tests.arangosim.collection import Collection
-from tests.arangosim.documents import Document, key_of, revision_of
+from tests.arangosim.documents import Document, checked_document, key_of, revision_of
 from tests.arangosim.errors import ArangoError
 from tests.arangosim.values import compare
 
@@ -44,7 +44,7 @@ class _Change:
         self._patch = compiler.optional(node.patch)
         self._search = compiler.optional(node.search)
         self._insert = compiler.optional(node.insert)
-        self.options: dict[str, Any] = (compiler.compile(node.options)({}) if node.options else None) or {}
+        self.options = compiler.options(node.options)
 
     def apply(self, row: Row) -> Change:
         """(OLD, NEW)."""
@@ -80,7 +80,7 @@ class _Change:
     def _upserted(self, row: Row) -> Change:
         assert self._search is not None
         assert self._insert is not None
-        example = self._search(row)
+        example = checked_document(self._search(row))
         old = next((d for d in self._collection.documents.values() if _is_like(d, example)), None)
         if old is None:
             return None, self._collection.insert(self._insert(row))[0]

@@ -1,6 +1,7 @@
 """Query text to abstract syntax, with ArangoDB's parse errors."""
 
 import json
+import math
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +11,7 @@ from lark import Lark, Token, Transformer, UnexpectedInput, UnexpectedToken, v_a
 from lark.exceptions import VisitError
 
 from tests.arangosim.aql import nodes as n
-from tests.arangosim.errors import QUERY_EMPTY, QUERY_PARSE, ArangoError
+from tests.arangosim.errors import QUERY_EMPTY, QUERY_NUMBER_OUT_OF_RANGE, QUERY_PARSE, ArangoError
 
 RESERVED = frozenset({"ALL", "NONE", "WINDOW", "SHORTEST_PATH", "ALL_SHORTEST_PATHS", "K_SHORTEST_PATHS", "K_PATHS"})
 
@@ -324,7 +325,10 @@ class _Builder(Transformer[Token, Any]):
         return n.CollectionName(token[2:], bound=True)
 
     def number(self, token: Token) -> n.Literal:
-        return n.Literal(float(token) if re.search(r"[.eE]", token) else int(token))
+        value = float(token)
+        if math.isinf(value):
+            raise ArangoError(QUERY_NUMBER_OUT_OF_RANGE, token)
+        return n.Literal(value if re.search(r"[.eE]", token) else int(token))
 
     def string(self, token: Token) -> n.Literal:
         return n.Literal(_unquoted(token))

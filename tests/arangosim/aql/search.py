@@ -1,7 +1,6 @@
 """FOR over a view: SEARCH, and the scorer that BM25 and TFIDF read from the row."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from tests.arangosim.aql import nodes as n
 from tests.arangosim.aql.context import QueryContext, Row, scorer_name
@@ -15,7 +14,7 @@ def searched(
 ) -> Iterator[Row]:
     """The documents as they are stored now, matched by what the view had committed; deleted ones are left out."""
     view = context.database.views[view_name]
-    options: dict[str, Any] = (compiler.compile(node.options)({}) if node.options else None) or {}
+    options = compiler.options(node.options)
     if options.get("waitForSync"):
         view.commit()
     wanted = options.get("collections")

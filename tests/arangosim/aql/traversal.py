@@ -78,7 +78,7 @@ def _names(given: dict[str, Any], option: str) -> frozenset[str] | None:
 def traversed(node: n.Traversal, rows: Iterable[Row], context: QueryContext, compiler: Compiler) -> Iterator[Row]:
     """A row per visited vertex, with edge and path as asked for."""
     low, high = _depths(node, compiler)
-    options = _Options.of((compiler.compile(node.options)({}) if node.options else None) or {})
+    options = _Options.of(compiler.options(node.options))
     edges, vertex_names = _sources(node, context, compiler, options)
     start = compiler.compile(node.start)
     walk = _Walk(node, context, compiler, options, edges, vertex_names, high)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.arangosim.errors import BAD_PARAMETER, USER_NOT_FOUND, ArangoError
+from tests.arangosim.errors import USER_NOT_FOUND, ArangoError
 from tests.arangosim.http.call import Call, Reply, Route, ok, result
 
 
@@ -20,9 +20,9 @@ def listed(call: Call) -> Reply:
 
 
 def created(call: Call) -> Reply:
-    body = call.object()
-    call.state.accounts.add(body["user"], body.get("passwd", ""))
-    return ok(_user(body["user"]), 201)
+    name = call.field("user", str)
+    call.state.accounts.add(name, call.object().get("passwd", ""))
+    return ok(_user(name), 201)
 
 
 def shown(call: Call) -> Reply:
@@ -38,10 +38,7 @@ def removed(call: Call) -> Reply:
 
 
 def token_created(call: Call) -> Reply:
-    body = call.object()
-    name, until = body.get("name"), body.get("valid_until")
-    if not isinstance(name, str) or not isinstance(until, int):
-        raise ArangoError(BAD_PARAMETER, "name and valid_until are needed")
+    name, until = call.field("name", str), call.field("valid_until", int)
     return Reply(200, call.state.accounts.create_token(call.path["user"], name, until))
 
 

@@ -3,13 +3,15 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from tests.arangosim.collection import Collection
 from tests.arangosim.errors import BAD_PARAMETER, CORRUPTED_JSON, ArangoError
 from tests.arangosim.journal import Journal
 from tests.arangosim.state import Database, ServerState
 from tests.arangosim.transactions import Transaction
+
+T = TypeVar("T")
 
 
 class Reply(NamedTuple):
@@ -55,6 +57,8 @@ class Call:
         if not self._parsed:
             try:
                 self._parsed.append(json.loads(self.raw_body, parse_constant=_refuse_constant))
+                if b"\\u" in self.raw_body:
+                    json.dumps(self._parsed[0], ensure_ascii=False).encode()
             except ValueError as error:
                 raise ArangoError(CORRUPTED_JSON, str(error)) from error
         return self._parsed[0]
@@ -65,6 +69,19 @@ class Call:
         if not isinstance(body, dict):
             raise ArangoError(BAD_PARAMETER, "expecting a JSON object as body")
         return body
+
+    def field(self, name: str, kind: type[T]) -> T:
+        """A member that the body must have. Raises ArangoError 10."""
+        value = self.object().get(name)
+        if not isinstance(value, kind):
+            raise ArangoError(BAD_PARAMETER, f"{name} is {value!r}")
+        return value
+
+    def parameter(self, name: str) -> str:
+        """A query parameter that the request must have. Raises ArangoError 10."""
+        if name not in self.query:
+            raise ArangoError(BAD_PARAMETER, f"missing '{name}'")
+        return self.query[name]
 
     def flag(self, name: str, default: bool = False) -> bool:
         value = self.query.get(name)

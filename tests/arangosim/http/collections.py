@@ -96,7 +96,7 @@ def accepted(call: Call) -> Reply:
 
 def renamed(call: Call) -> Reply:
     database, collection = call.database, call.database.collection(call.path["name"])
-    name = call.object()["name"]
+    name = call.field("name", str)
     if name in database.collections:
         raise ArangoError(DUPLICATE_NAME, name)
     del database.collections[collection.name]

@@ -17,6 +17,7 @@ from tests.arangosim.errors import (
 )
 from tests.arangosim.http.call import Call, Reply, Route, ok
 from tests.arangosim.journal import QueryRecord
+from tests.arangosim.values import is_number
 
 DEFAULT_BATCH, DEFAULT_SECONDS = 1000, 30
 
@@ -26,6 +27,19 @@ def _text(body: dict[str, Any]) -> str:
     if not isinstance(text, str) or not text:
         raise ArangoError(QUERY_EMPTY)
     return text
+
+
+def _options(body: dict[str, Any]) -> dict[str, Any]:
+    options = body.get("options") or {}
+    if not isinstance(options, dict):
+        raise ArangoError(BAD_PARAMETER, "options must be an object")
+    return options
+
+
+def _limit(value: Any, name: str) -> Any:
+    if value is not None and not (is_number(value) and value >= 0):
+        raise ArangoError(BAD_PARAMETER, f"{name} is {value!r}")
+    return value
 
 
 def _binds(body: dict[str, Any]) -> dict[str, Any]:
@@ -38,9 +52,10 @@ def _binds(body: dict[str, Any]) -> dict[str, Any]:
 def created(call: Call) -> Reply:
     body = call.object()
     text, binds = _text(body), _binds(body)
-    options = body.get("options") or {}
+    options = _options(body)
+    limits = Limits(_limit(options.get("maxRuntime"), "maxRuntime"), _limit(body.get("memoryLimit"), "memoryLimit"))
     batch_size = body.get("batchSize", DEFAULT_BATCH)
-    if not isinstance(batch_size, int) or batch_size < 1:
+    if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size < 1:
         raise ArangoError(BAD_PARAMETER, f"batchSize is {batch_size!r}")
     record = QueryRecord(
         text, binds, options, body.get("memoryLimit"), call.database_name, call.headers.get("x-arango-trx-id")
@@ -51,7 +66,7 @@ def created(call: Call) -> Reply:
             text,
             binds,
             call.database,
-            limits=Limits(options.get("maxRuntime"), body.get("memoryLimit")),
+            limits=limits,
             options=options,
             transaction=call.transaction,
         )
@@ -74,6 +89,8 @@ def created(call: Call) -> Reply:
 
 def continued(call: Call) -> Reply:
     number = call.path.get("batch")
+    if number and not number.isdecimal():
+        raise ArangoError(BAD_PARAMETER, f"batch {number!r}")
     reply = call.state.cursors.next(call.path["id"], int(number) if number else None)
     return Reply(200, reply | {"code": 200})
 
@@ -106,7 +123,7 @@ def explained(call: Call) -> Reply:
     collections = [{"name": node.name, "type": "read"} for node in query.walk() if isinstance(node, CollectionName)]
     plan = {"nodes": nodes, "rules": rules, "collections": collections, "variables": [], "estimatedCost": 1}
     body = {"warnings": [], "stats": {}, "cacheable": True}
-    return ok(body | ({"plans": [plan]} if call.object().get("options", {}).get("allPlans") else {"plan": plan}))
+    return ok(body | ({"plans": [plan]} if _options(call.object()).get("allPlans") else {"plan": plan}))
 
 
 def parsed(call: Call) -> Reply:

@@ -25,11 +25,11 @@ def current(call: Call) -> Reply:
 
 def created(call: Call) -> Reply:
     _in_system(call)
-    body = call.object()
-    if "name" not in body:
-        raise ArangoError(BAD_PARAMETER, "name is missing")
-    call.state.create_database(body["name"])
-    for user in body.get("users", []):
+    users = call.object().get("users", [])
+    if not isinstance(users, list) or not all(isinstance(user, dict) and "username" in user for user in users):
+        raise ArangoError(BAD_PARAMETER, "users must be objects with a username")
+    call.state.create_database(call.field("name", str))
+    for user in users:
         call.state.accounts.add(user["username"], user.get("passwd", ""))
     return result(True, 201)
 

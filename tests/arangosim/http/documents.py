@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.arangosim.collection import Collection
 from tests.arangosim.documents import Document, key_of, revision_of
-from tests.arangosim.errors import DOCUMENT_NOT_FOUND, PRECONDITION_FAILED, ArangoError
+from tests.arangosim.errors import BAD_PARAMETER, DOCUMENT_NOT_FOUND, PRECONDITION_FAILED, ArangoError
 from tests.arangosim.http.call import Call, Reply, Route
 
 Change = tuple[Document | None, Document | None]
@@ -159,8 +159,11 @@ def removed(call: Call) -> Reply:
 
 def _read_many(call: Call) -> Reply:
     collection = call.readable(call.path["collection"])
+    selectors = call.json()
+    if not isinstance(selectors, list):
+        raise ArangoError(BAD_PARAMETER, "expecting an array of documents")
     answers: list[dict[str, Any]] = []
-    for selector in call.json():
+    for selector in selectors:
         try:
             answers.append(collection.get(key_of(selector, collection.name)))
         except ArangoError as error:

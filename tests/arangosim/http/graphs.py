@@ -41,7 +41,7 @@ def vertex_collections(call: Call) -> Reply:
 
 def orphan_added(call: Call) -> Reply:
     graph = _graph(call)
-    graph.add_orphan(call.object()["collection"])
+    graph.add_orphan(call.field("collection", str))
     return ok({"graph": graph.body()}, 202)
 
 

@@ -4,14 +4,17 @@ import json
 from typing import Any
 
 from tests.arangosim.collection import Collection
-from tests.arangosim.errors import BAD_PARAMETER, ArangoError
+from tests.arangosim.errors import BAD_PARAMETER, CORRUPTED_JSON, ArangoError
 from tests.arangosim.http.call import Call, Reply, Route, ok
 
 _MODES = ("error", "update", "replace", "ignore")
 
 
 def _documents(call: Call) -> list[Any]:
-    text = call.raw_body.decode()
+    try:
+        text = call.raw_body.decode()
+    except UnicodeDecodeError as error:
+        raise ArangoError(CORRUPTED_JSON, str(error)) from error
     kind = call.query.get("type", "")
     if kind in ("array", "list") or (kind == "auto" and text.lstrip().startswith("[")):
         body = call.json()
@@ -38,7 +41,7 @@ def _prefixed(document: Any, call: Call) -> Any:
 
 
 def imported(call: Call) -> Reply:
-    collection = call.writable(call.query["collection"])
+    collection = call.writable(call.parameter("collection"))
     mode = call.query.get("onDuplicate", "error")
     if mode not in _MODES:
         raise ArangoError(BAD_PARAMETER, f"onDuplicate is {mode!r}")

@@ -12,13 +12,14 @@ def _shown(collection: str, index: CollectionIndex) -> dict[str, Any]:
 
 
 def listed(call: Call) -> Reply:
-    collection = call.database.collection(call.query["collection"])
+    collection = call.database.collection(call.parameter("collection"))
     shown = [_shown(collection.name, index) for index in collection.indexes]
     return ok({"indexes": shown, "identifiers": {index["id"]: index for index in shown}})
 
 
 def created(call: Call) -> Reply:
-    collection = call.database.collection(call.query["collection"])
+    collection = call.database.collection(call.parameter("collection"))
+    call.field("type", str)
     index, new = call.database.create_index(collection, call.object())
     return ok(_shown(collection.name, index) | {"isNewlyCreated": new}, 201 if new else 200)
 

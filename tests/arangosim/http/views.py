@@ -33,7 +33,7 @@ def updated(call: Call) -> Reply:
 
 
 def renamed(call: Call) -> Reply:
-    database, view, name = call.database, call.database.view(call.path["name"]), call.object()["name"]
+    database, view, name = call.database, call.database.view(call.path["name"]), call.field("name", str)
     if name in database.views or name in database.collections:
         raise ArangoError(DUPLICATE_NAME, name)
     del database.views[view.name]
