@@ -126,7 +126,7 @@ class ArangoSim:
         return list(range(len(self._ports))) if coordinator is None else [coordinator]
 
     def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(120)
 
     async def _listen(self, number: int) -> None:
         app = build(self.state, self.journal, self.faults, number)
