@@ -17,7 +17,9 @@ from .types import (
     OptionalCosineSetting,
     OptionalProbabilitySetting,
     OptionalTextSetting,
+    StoreNameSetting,
     UrlSetting,
+    UrlsSetting,
 )
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -80,10 +82,41 @@ class ScopeSettings(Settings):
 class StoreSettings(Settings):
     """Where chunks are stored."""
 
-    store: Literal["embedded"] = Field(default="embedded", description="Chunk store.")
+    store: Literal["embedded", "arangodb"] = Field(
+        default="embedded", description="Chunk store: a file, or a graph of an ArangoDB server or cluster."
+    )
     store_path: Path = Field(
         default=Path(".steelyard/store.db"), description="File of the embedded store; retriever and dataprep share it."
     )
+    arango_url: UrlsSetting = Field(
+        default=("http://127.0.0.1:8529",),
+        description="ArangoDB server, or the coordinators of a cluster, comma separated, the preferred one first.",
+    )
+    arango_database: StoreNameSetting = Field(
+        default="steelyard", description="Database of the ArangoDB store; created when the user may."
+    )
+    arango_graph: StoreNameSetting = Field(
+        default="STEELYARD",
+        description="Graph of the ArangoDB store; its collections are named after it.",
+    )
+    arango_user: OptionalTextSetting = Field(
+        default="root", description="ArangoDB user; empty when the password file holds an access token."
+    )
+    arango_password_file: OptionalTextSetting = Field(
+        default=None, description="File with the ArangoDB user's password, or with an access token."
+    )
+    arango_nprobe: Annotated[IntSetting, Field(ge=16, le=4096)] = Field(
+        default=32, description="Lists of the vector index that a search looks into; more find more and take longer."
+    )
+    arango_memory_limit_mb: Annotated[IntSetting, Field(ge=16, le=65_536)] = Field(
+        default=512, description="Memory in MiB that one query may take on the ArangoDB server."
+    )
+
+    @model_validator(mode="after")
+    def _arangodb_needs_a_password(self) -> Self:
+        if self.store == "arangodb" and self.arango_password_file is None:
+            raise ValueError("STORE='arangodb' needs ARANGO_PASSWORD_FILE")
+        return self
 
 
 class EmbeddingModelSettings(ModelFolderSettings):
