@@ -1,0 +1,76 @@
+"""The table of AQL functions; the modules beside this one fill it."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tests.arangosim.errors import (
+    QUERY_FUNCTION_ARGUMENT_NUMBER_MISMATCH,
+    QUERY_FUNCTION_NAME_UNKNOWN,
+    ArangoError,
+)
+
+Implementation = Callable[..., Any]
+
+
+class Function(NamedTuple):
+    """`call(context, row, arguments)`; `maximum` None means any number of arguments."""
+
+    name: str
+    minimum: int
+    maximum: int | None
+    call: Implementation
+    takes_collection: bool = False
+    search_only: bool = False
+
+
+FUNCTIONS: dict[str, Function] = {}
+
+
+def aql(
+    name: str, minimum: int, maximum: int | None = -1, *, takes_collection: bool = False, search_only: bool = False
+) -> Callable[[Implementation], Implementation]:
+    """Register a function of its arguments alone. `maximum` defaults to `minimum`."""
+
+    def register(implementation: Implementation) -> Implementation:
+        def call(_context: Any, _row: Any, arguments: list[Any]) -> Any:
+            return implementation(*arguments)
+
+        _add(Function(name, minimum, minimum if maximum == -1 else maximum, call, takes_collection, search_only))
+        return implementation
+
+    return register
+
+
+def aql_with_context(
+    name: str, minimum: int, maximum: int | None = -1, *, search_only: bool = False
+) -> Callable[[Implementation], Implementation]:
+    """Register a function that also gets the query's context and row."""
+
+    def register(implementation: Implementation) -> Implementation:
+        def call(context: Any, row: Any, arguments: list[Any]) -> Any:
+            return implementation(context, row, *arguments)
+
+        _add(Function(name, minimum, minimum if maximum == -1 else maximum, call, False, search_only))
+        return implementation
+
+    return register
+
+
+def _add(function: Function) -> None:
+    if function.name in FUNCTIONS:
+        raise ValueError(f"AQL function {function.name} is registered twice")
+    FUNCTIONS[function.name] = function
+
+
+def checked(name: str, count: int) -> Function:
+    """Raises ArangoError 1540 for an unknown name, 1541 for a wrong number of arguments."""
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise ArangoError(QUERY_FUNCTION_NAME_UNKNOWN, f"'{name}()'")
+    if count < function.minimum or (function.maximum is not None and count > function.maximum):
+        most = "unlimited" if function.maximum is None else function.maximum
+        raise ArangoError(
+            QUERY_FUNCTION_ARGUMENT_NUMBER_MISMATCH,
+            f"'{name}()', expected number of arguments: minimum: {function.minimum}, maximum: {most}",
+        )
+    return function
