@@ -60,8 +60,12 @@ class _OrjsonDeserializer(Deserializer[dict[str, Any], list[dict[str, Any]]]):
 class _Http(HTTPClient):
     """The driver's HTTP client with a cap on replies, no redirects, and errors that say whether anything was sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, login: Auth) -> None:
         self._tls = ssl.create_default_context()
+        self._headers = {
+            "Accept-Encoding": "identity",
+            "Authorization": aiohttp.encode_basic_auth(login.username, login.password, login.encoding),
+        }
 
     def create_session(self, host: str) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
@@ -69,14 +73,13 @@ class _Http(HTTPClient):
             connector=aiohttp.TCPConnector(limit=_MAX_CONNECTIONS, keepalive_timeout=_KEEPALIVE_S, ssl=self._tls),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT_S),
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"Accept-Encoding": "identity"},
+            headers=self._headers,
         )
 
     async def close_session(self, session: aiohttp.ClientSession) -> None:
         await session.close()
 
     async def send_request(self, session: aiohttp.ClientSession, request: Request) -> Response:
-        login = request.auth or Auth()
         try:
             async with session.request(
                 request.method.name,
@@ -84,7 +87,6 @@ class _Http(HTTPClient):
                 headers=request.normalized_headers(),
                 params=request.normalized_params(),
                 data=request.data,
-                auth=aiohttp.BasicAuth(login.username, login.password, login.encoding),
                 allow_redirects=False,
             ) as response:
                 return Response(
@@ -179,8 +181,8 @@ class ReadSession:
     async def _open(self) -> None:
         if self._databases:
             return
-        http = _Http()
         auth = Auth(username=self._address.username, password=self._address.password)
+        http = _Http(auth)
         clients = [
             ArangoClient(
                 hosts=url,
