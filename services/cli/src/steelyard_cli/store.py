@@ -72,7 +72,7 @@ class ConfiguredStore:
             raise ConfigurationError(str(error)) from None
 
     def initialise(self) -> StoreReport:
-        """Create it for the settings' embedding model; raises ConfigurationError for a model that is in no catalogue."""
+        """Create it for the settings' embedding model; raises ConfigurationError for one that is in no catalogue."""
         try:
             model = load_catalogue().model(EmbeddingModelSettings.load().embedding_model_id)
         except (SettingsError, ModelError) as error:

@@ -80,11 +80,10 @@ def store(settings: StoreSettings) -> Finding:
         info = asyncio.run(_info(location))
     except StoreNotInitialised as error:
         return _none_yet(location) if isinstance(location, Path) else _no_graph_yet(str(error))
-    except StoreUnavailable as error:
-        fix = "Start the server, or set ARANGO_URL, ARANGO_USER and ARANGO_PASSWORD_FILE to where and what it is."
-        return Finding(name="store", level=Level.FAIL, found=str(error), fix=fix)
     except StoreError as error:
         fix = "Restore it from a backup, or remove it and ingest the documents again."
+        if isinstance(error, StoreUnavailable) and not isinstance(location, Path):
+            fix = "Start the server, or set ARANGO_URL, ARANGO_USER and ARANGO_PASSWORD_FILE to reach it."
         return Finding(name="store", level=Level.FAIL, found=str(error), fix=fix)
     found = f"{info.location}: {info.documents} documents, {info.chunks} chunks, {info.vector_search} vector search"
     return Finding(name="store", level=Level.OK, found=found)
@@ -102,9 +101,8 @@ def _none_yet(path: Path) -> Finding:
 
 
 def _no_graph_yet(said: str) -> Finding:
-    return Finding(
-        name="store", level=Level.OK, found=f"{said}; `steelyard store init` or the first ingestion creates it"
-    )
+    found = f"{said}; `steelyard store init` or the first ingestion creates it"
+    return Finding(name="store", level=Level.OK, found=found)
 
 
 async def _info(location: "Path | ArangoAddress") -> StoreInfo:
