@@ -12,7 +12,7 @@ from tests.arangosim.state import ServerState
 
 
 def load(state: ServerState, path: Path) -> None:
-    """Fill databases from `{"<database>": {"<collection>": [documents]}}`; documents with `_from` make it an edge one."""
+    """Fill databases from `{"<database>": {"<collection>": [documents]}}`; `_from` makes a collection an edge one."""
     for name, collections in json.loads(path.read_text()).items():
         database = state.databases.get(name) or state.create_database(name)
         for collection_name, documents in collections.items():

@@ -127,7 +127,7 @@ class Collection:
         return copy
 
     def adopt(self, fork: "Collection", keys: set[str]) -> None:
-        """Take over what a transaction wrote to `keys` of its fork. Raises ArangoError 1210, then nothing is changed."""
+        """Take over what a transaction wrote to `keys` of its fork, or raise ArangoError 1210 and change nothing."""
         if fork.base_version == self.version:
             self.documents, self.indexes = fork.documents, fork.indexes
             self.version += 1

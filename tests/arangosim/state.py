@@ -5,7 +5,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.arangosim import graphs
 from tests.arangosim.accounts import Accounts
+from tests.arangosim.analyzers import Analyzers
 from tests.arangosim.clock import Clock, ManualClock
 from tests.arangosim.collection import DOCUMENT_COLLECTION, EDGE_COLLECTION, Collection
 from tests.arangosim.cursors import Cursors
@@ -17,13 +19,17 @@ from tests.arangosim.errors import (
     DATABASE_NOT_FOUND,
     DUPLICATE_NAME,
     FORBIDDEN,
+    GRAPH_DUPLICATE,
+    GRAPH_NOT_FOUND,
     ILLEGAL_NAME,
     ArangoError,
 )
+from tests.arangosim.graphs import Graph
 from tests.arangosim.indexes import CollectionIndex, PersistentIndex
 from tests.arangosim.transactions import Transactions
 from tests.arangosim.vector_index import VectorIndex
 from tests.arangosim.version import Version
+from tests.arangosim.views import View
 
 PLAIN_INDEXES = ("persistent", "hash", "skiplist", "ttl", "inverted", "fulltext", "geo")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]{0,255}")
@@ -37,7 +43,9 @@ class Database:
         self.id = str(server.tick())
         self.server = server
         self.collections: dict[str, Collection] = {}
-        self.views: dict[str, Any] = {}
+        self.views: dict[str, View] = {}
+        self.analyzers = Analyzers(name)
+        self.graphs: dict[str, Graph] = {}
         self.transactions = Transactions()
         for system in ("_graphs", "_analyzers", "_aqlfunctions"):
             self.create_collection({"name": system, "isSystem": True})
@@ -56,7 +64,7 @@ class Database:
             raise ArangoError(ILLEGAL_NAME, repr(name))
         if name.startswith("_") and not body.get("isSystem", False):
             raise ArangoError(ILLEGAL_NAME, f"{name}: a leading underscore is for system collections")
-        if name in self.collections:
+        if name in self.collections or name in self.views:
             raise ArangoError(DUPLICATE_NAME, name)
         kind = body.get("type", DOCUMENT_COLLECTION)
         if kind not in (DOCUMENT_COLLECTION, EDGE_COLLECTION):
@@ -71,7 +79,43 @@ class Database:
         if collection.properties["isSystem"] and not system:
             raise ArangoError(FORBIDDEN, f"{name} is a system collection")
         del self.collections[collection.name]
+        for view in self.views.values():
+            view.unlink(collection.name)
         return collection
+
+    def view(self, name: str) -> View:
+        """Raises ArangoError 1203."""
+        found = self.views.get(name)
+        if found is None:
+            raise ArangoError(DATA_SOURCE_NOT_FOUND, name)
+        return found
+
+    def graph(self, name: Any) -> Graph:
+        """Raises ArangoError 1924."""
+        found = self.graphs.get(name) if isinstance(name, str) else None
+        if found is None:
+            raise ArangoError(GRAPH_NOT_FOUND, repr(name))
+        return found
+
+    def create_graph(self, body: dict[str, Any]) -> Graph:
+        """Raises ArangoError 1208, 1923, 1925."""
+        name = body.get("name")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ArangoError(ILLEGAL_NAME, repr(name))
+        if name in self.graphs:
+            raise ArangoError(GRAPH_DUPLICATE, name)
+        self.graphs[name] = graph = graphs.create(self, body)
+        return graph
+
+    def create_view(self, body: dict[str, Any]) -> View:
+        """Raises ArangoError 10, 1203, 1207, 1208."""
+        name = body.get("name")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ArangoError(ILLEGAL_NAME, repr(name))
+        if name in self.collections or name in self.views:
+            raise ArangoError(DUPLICATE_NAME, name)
+        self.views[name] = view = View(name, self, body)
+        return view
 
     def create_index(self, collection: Collection, definition: dict[str, Any]) -> tuple[CollectionIndex, bool]:
         """The index and whether it is new. Raises ArangoError 10, 1207, 1210."""
@@ -179,3 +223,6 @@ class ServerState:
 
     def commit_views(self) -> None:
         """Commit every view of every database."""
+        for database in self.databases.values():
+            for view in database.views.values():
+                view.commit()

@@ -1,7 +1,7 @@
 """Stream transactions: a snapshot per collection, locks on what is written, and a commit that is all or nothing."""
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tests.arangosim.collection import Collection
 from tests.arangosim.documents import Document
@@ -15,6 +15,28 @@ from tests.arangosim.errors import (
 
 if TYPE_CHECKING:
     from tests.arangosim.state import Database
+
+
+class DataAccess(Protocol):
+    """How a query reaches collections."""
+
+    def collection(self, name: str) -> Collection: ...
+
+    def writable(self, name: str) -> Collection: ...
+
+
+class DirectReads:
+    """A query that changes nothing reads the collections themselves: no other request runs beside it."""
+
+    def __init__(self, database: "Database") -> None:
+        self._database = database
+
+    def collection(self, name: str) -> Collection:
+        """Raises ArangoError 1203."""
+        return self._database.collection(name)
+
+    def writable(self, name: str) -> Collection:
+        raise TypeError(f"a reading query asked to write {name}")
 
 
 class Transaction:

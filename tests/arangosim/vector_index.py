@@ -51,7 +51,7 @@ class VectorParameters:
         for name, value in numbers.items():
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ArangoError(BAD_PARAMETER, f"params.{name} is {value!r}, not a positive integer")
-        return cls(params["metric"], *numbers.values())  # type: ignore[arg-type]
+        return cls(params["metric"], *numbers.values())
 
 
 def as_vector(value: Any, dimension: int) -> Matrix | None:
@@ -63,7 +63,8 @@ def as_vector(value: Any, dimension: int) -> Matrix | None:
 
 def _unit(rows: Matrix) -> Matrix:
     norms = np.linalg.norm(rows, axis=-1, keepdims=True)
-    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
+    unit: Matrix = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
+    return unit
 
 
 def train(rows: Matrix, n_lists: int, iterations: int) -> Matrix:
@@ -83,7 +84,8 @@ def train(rows: Matrix, n_lists: int, iterations: int) -> Matrix:
 
 def _nearest(rows: Matrix, centroids: Matrix) -> npt.NDArray[np.int64]:
     distances = (centroids**2).sum(axis=1)[None, :] - 2 * rows @ centroids.T
-    return distances.argmin(axis=1)
+    nearest: npt.NDArray[np.int64] = distances.argmin(axis=1)
+    return nearest
 
 
 @dataclass
@@ -229,7 +231,7 @@ class VectorIndex:
         if self.parameters.metric == "cosine":
             vector = _unit(vector[None, :])[0]
         probes = min(n_probe or self.parameters.default_n_probe, self.parameters.n_lists)
-        scored = []
+        scored: list[tuple[str, float]] = []
         for number in self._probed(self._lists, vector, probes):
             members = self._lists.members[number]
             kept = [key for key in members if accepts(key)]

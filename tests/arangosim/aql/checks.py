@@ -6,6 +6,7 @@ from tests.arangosim.aql import functions
 from tests.arangosim.aql import nodes as n
 from tests.arangosim.aql.functions.registry import FUNCTIONS, checked
 from tests.arangosim.errors import (
+    COLLECTION_TYPE_INVALID,
     DATA_SOURCE_NOT_FOUND,
     QUERY_BIND_PARAMETER_MISSING,
     QUERY_BIND_PARAMETER_TYPE,
@@ -76,8 +77,12 @@ class check_names:  # noqa: N801 - used as a function: the class only carries wh
             return inner
         if isinstance(node, n.Traversal):
             self._expressions((node.depth, node.start, node.options), scope)
-            for edge in node.graph if isinstance(node.graph, tuple) else ():
-                self._source(edge.collection)
+            if isinstance(node.graph, tuple):
+                for edge in node.graph:
+                    self._edges(edge.collection)
+            else:
+                name = self._binds[node.graph.name] if isinstance(node.graph, n.Bind) else node.graph.value  # type: ignore[attr-defined]
+                self._database.graph(name)
             inner = self._declare(scope, *node.variables)
             prune_scope = inner if node.prune_variable is None else self._declare(inner, node.prune_variable)
             self._expressions((node.prune,), inner)
@@ -124,6 +129,11 @@ class check_names:  # noqa: N801 - used as a function: the class only carries wh
         name = self._binds[f"@{node.name}"] if node.bound else node.name
         if not (view and name in self._database.views):
             self._database.collection(name)
+
+    def _edges(self, node: n.CollectionName) -> None:
+        name = self._binds[f"@{node.name}"] if node.bound else node.name
+        if not self._database.collection(name).is_edge:
+            raise ArangoError(COLLECTION_TYPE_INVALID, f"{name} is no edge collection")
 
     def _expressions(self, nodes: tuple[n.Node | None, ...], scope: frozenset[str]) -> None:
         for node in nodes:

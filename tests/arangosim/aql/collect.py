@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tests.arangosim.aql import nodes as n
-from tests.arangosim.aql.context import QueryContext, Row
+from tests.arangosim.aql.context import QueryContext, Row, visible
 from tests.arangosim.aql.expressions import Compiler
 from tests.arangosim.aql.functions.registry import FUNCTIONS
 from tests.arangosim.errors import ArangoError, ErrorKind
@@ -22,7 +22,7 @@ def collected(node: n.Collect, rows: Iterable[Row], context: QueryContext, compi
     groups: dict[str, tuple[list[Any], list[Row]]] = {}
     for row in rows:
         values = [evaluate(row) for _, evaluate in keys]
-        groups.setdefault(canonical(values), (values, []))[1].append(context.hold(row))
+        groups.setdefault(canonical(values), (values, []))[1].append(context.hold(visible(row)))
     if not keys and not groups:
         groups[""] = ([], [])
     aggregates = [(item.name, *_aggregate(item, compiler)) for item in node.aggregates]

@@ -1,12 +1,13 @@
-"""What a running query sees: its database through a transaction, its bind variables, its limits, its counters."""
+"""What a running query sees: its database through a transaction, its bind variables, its limits, its counters.
 
-import json
+`declared` are the collections of the query's WITH."""
+
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.arangosim.collection import Collection
 from tests.arangosim.errors import QUERY_KILLED, RESOURCE_LIMIT, ArangoError
-from tests.arangosim.transactions import Transaction
+from tests.arangosim.transactions import DataAccess
 
 if TYPE_CHECKING:
     from tests.arangosim.state import Database
@@ -54,16 +55,17 @@ class QueryContext:
     """One execution of one query."""
 
     database: "Database"
-    transaction: Transaction
+    transaction: DataAccess
     binds: dict[str, Any]
     limits: Limits = field(default_factory=Limits)
     options: dict[str, Any] = field(default_factory=dict)
     statistics: Statistics = field(default_factory=Statistics)
     warnings: list[dict[str, Any]] = field(default_factory=list)
     modified: set[str] = field(default_factory=set)
+    declared: frozenset[str] = frozenset()
+    started: float = 0.0
 
     def __post_init__(self) -> None:
-        self.started = self.database.server.clock.now()
         self._memory = 0
 
     def collection(self, name: str) -> Collection:
@@ -76,9 +78,9 @@ class QueryContext:
             raise ArangoError(QUERY_KILLED, f"maxRuntime of {allowed} s exceeded")
 
     def hold(self, value: Any) -> Any:
-        """Count the JSON size of a value that the query must keep. Raises ArangoError 32 over `memoryLimit`."""
+        """Count the size of a value that the query must keep. Raises ArangoError 32 over `memoryLimit`."""
         if self.limits.memory_bytes:
-            self._memory += len(json.dumps(value))
+            self._memory += size_of(value)
             self.statistics.peak_memory = max(self.statistics.peak_memory, self._memory)
             if self._memory > self.limits.memory_bytes:
                 raise ArangoError(RESOURCE_LIMIT, f"query would use more memory than allowed: {self._memory} bytes")
@@ -86,3 +88,24 @@ class QueryContext:
 
     def warn(self, code: int, message: str) -> None:
         self.warnings.append({"code": code, "message": message})
+
+
+def size_of(value: Any) -> int:
+    """About the bytes that a value takes: 8 per number, the length of strings and names, 16 per container."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, list):
+        return 16 + (8 * len(value) if value and isinstance(value[0], float) else sum(map(size_of, value)))
+    if isinstance(value, dict):
+        return 16 + sum(len(name) + size_of(item) for name, item in value.items())
+    return 8
+
+
+def scorer_name(variable: str) -> str:
+    """The hidden variable that carries a view document's scorer; no query can name it."""
+    return f"\0{variable}"
+
+
+def visible(row: Row) -> Row:
+    """The row without hidden variables."""
+    return {name: value for name, value in row.items() if not name.startswith("\0")}

@@ -9,7 +9,7 @@ from tests.arangosim.aql.checks import check_binds, check_functions, check_names
 from tests.arangosim.aql.context import Limits, QueryContext
 from tests.arangosim.aql.parser import parse
 from tests.arangosim.aql.pipeline import Pipeline
-from tests.arangosim.transactions import Transaction
+from tests.arangosim.transactions import DataAccess, DirectReads, Transaction
 
 if TYPE_CHECKING:
     from tests.arangosim.state import Database
@@ -46,16 +46,36 @@ def execute(
 ) -> Result:
     """Run the query; without a transaction its changes are made all together or not at all. Raises ArangoError."""
     query = checked_query(text, binds, database)
-    own = transaction is None
-    inside = transaction or Transaction("query", database, set(), None)
-    context = QueryContext(database, inside, binds, limits or Limits(), options or {})
     database.server.clock.sleep(database.server.query_seconds)
-    try:
-        context.check_runtime()
-        rows = Pipeline(context).run(query, {})
-        if own:
-            inside.commit()
-    finally:
-        if own and inside.status == "running":
-            inside.abort()
+    started = database.server.clock.now() - database.server.query_seconds
+    changes = any(isinstance(node, n.Modification) for node in query.walk())
+    if transaction is None and changes:
+        own = Transaction("query", database, set(), None)
+        try:
+            result = _run(query, binds, database, own, limits, options, started)
+            own.commit()
+        finally:
+            if own.status == "running":
+                own.abort()
+        return result
+    return _run(query, binds, database, transaction or DirectReads(database), limits, options, started)
+
+
+def _run(
+    query: n.Query,
+    binds: dict[str, Any],
+    database: "Database",
+    access: DataAccess,
+    limits: Limits | None,
+    options: dict[str, Any] | None,
+    started: float,
+) -> Result:
+    context = QueryContext(database, access, binds, limits or Limits(), options or {}, started=started)
+    context.declared = frozenset(
+        str(binds[f"@{node.name}"]) if node.bound else node.name
+        for node in query.walk()
+        if isinstance(node, n.CollectionName)
+    )
+    context.check_runtime()
+    rows = Pipeline(context).run(query, {})
     return Result(rows, {"warnings": context.warnings, "stats": context.statistics.body()})

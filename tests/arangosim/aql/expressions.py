@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.arangosim.aql import nodes as n
-from tests.arangosim.aql.context import QueryContext, Row
+from tests.arangosim.aql.context import QueryContext, Row, scorer_name
 from tests.arangosim.aql.functions.registry import FUNCTIONS
 from tests.arangosim.aql.operators import OPERATORS, quantified
 from tests.arangosim.errors import QUERY_COLLECTION_USED_IN_EXPRESSION, QUERY_VARIABLE_NAME_UNKNOWN, ArangoError
@@ -155,9 +155,16 @@ class Compiler:
         context = self._context
         if function.takes_collection and isinstance(node.arguments[0], n.Reference | n.CollectionName):
             arguments = [self._collection_or_value(node.arguments[0]), *map(self.compile, node.arguments[1:])]
+        elif function.scores:
+            arguments = [self._scorer(node.arguments[0]), *map(self.compile, node.arguments[1:])]
         else:
             arguments = [self.compile(argument) for argument in node.arguments]
         return lambda row: function.call(context, row, [argument(row) for argument in arguments])
+
+    @staticmethod
+    def _scorer(node: n.Node) -> Evaluate:
+        name = scorer_name(node.name) if isinstance(node, n.Reference) else ""
+        return lambda row: row.get(name)
 
     def _collection_or_value(self, node: n.Reference | n.CollectionName) -> Evaluate:
         name = to_string(self._context.binds[f"@{node.name}"]) if isinstance(node, n.CollectionName) else node.name

@@ -69,7 +69,7 @@ class _Change:
         if self._node.operation == "REPLACE":
             new, old = self._collection.replace(key, patch, revision)
         else:
-            new, old = self._collection.update(key, patch, revision, **self._merging())
+            new, old = self._collection.update(key, patch, revision=revision, **self._merging())
         return old, new
 
     def _removed(self, row: Row) -> Change:
@@ -89,7 +89,7 @@ class _Change:
             return old, self._collection.replace(old["_key"], document)[0]
         return old, self._collection.update(old["_key"], document, **self._merging())[0]
 
-    def _merging(self) -> dict[str, bool]:
+    def _merging(self) -> dict[str, Any]:
         return {
             "keep_null": bool(self.options.get("keepNull", True)),
             "merge_objects": bool(self.options.get("mergeObjects", True)),

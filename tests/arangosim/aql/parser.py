@@ -49,7 +49,7 @@ def _unquoted(text: str) -> str:
 
     def replaced(match: re.Match[str]) -> str:
         code = match.group(1)
-        return json.loads(f'"\\{code}"') if len(code) == 5 else _ESCAPED.get(code, code)  # type: ignore[no-any-return]
+        return json.loads(f'"\\{code}"') if len(code) == 5 else _ESCAPED.get(code, code)
 
     return _ESCAPE.sub(replaced, body)
 
@@ -281,7 +281,7 @@ class _Builder(Transformer[Token, Any]):
         return value
 
     def parenthesised(self, value: n.Node) -> n.Node:
-        # A parenthesis ends the element-wise reach of `[*]`; NOT NOT would change the value, a one-item choice does not.
+        # A parenthesis ends the element-wise reach of `[*]`; this choice keeps the value and is no Expansion.
         return n.Choice(n.Literal(True), value, value) if isinstance(value, n.Expansion) else value
 
     def subquery(self, query: n.Query) -> n.Subquery:

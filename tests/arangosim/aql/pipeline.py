@@ -6,7 +6,7 @@ from typing import Any
 from tests.arangosim.aql import nodes as n
 from tests.arangosim.aql import vector_rule
 from tests.arangosim.aql.collect import collected
-from tests.arangosim.aql.context import QueryContext, Row
+from tests.arangosim.aql.context import QueryContext, Row, visible
 from tests.arangosim.aql.expressions import Compiler
 from tests.arangosim.aql.modify import modified
 from tests.arangosim.aql.search import searched
@@ -119,7 +119,9 @@ class Pipeline:
                 self.context.statistics.filtered += 1
 
     def _sort(self, node: n.Sort, rows: Rows) -> Iterator[Row]:
-        ordered = [self.context.hold(row) and row for row in rows]
+        ordered = list(rows)
+        for row in ordered:
+            self.context.hold(visible(row))
         for key in reversed(node.keys):
             evaluate = self.compiler.compile(key.value)
             direction = self.compiler.name_of(key.direction).upper()

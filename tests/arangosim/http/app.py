@@ -10,23 +10,38 @@ from tests.arangosim.faults import Faults
 from tests.arangosim.http import (
     accounts,
     admin,
+    analyzers,
     collections,
     cursor,
     databases,
     documents,
+    edges,
+    graphs,
     imports,
     indexes,
     transactions,
+    views,
 )
 from tests.arangosim.http.call import Call, Handler, Reply, Route
 from tests.arangosim.journal import Journal, RequestRecord
 from tests.arangosim.state import ServerState
 
-ROUTES: list[Route] = [
-    route
-    for module in (accounts, admin, collections, cursor, databases, documents, imports, indexes, transactions)
-    for route in module.ROUTES
-]
+MODULES = (
+    accounts,
+    admin,
+    analyzers,
+    collections,
+    cursor,
+    databases,
+    documents,
+    edges,
+    graphs,
+    imports,
+    indexes,
+    transactions,
+    views,
+)
+ROUTES: list[Route] = [route for module in MODULES for route in module.ROUTES]
 OPEN_PATHS = frozenset({"/_open/auth", "/_admin/server/availability"})
 
 

@@ -15,7 +15,7 @@ def _etag(document: Document) -> dict[str, str]:
     return {"Etag": f'"{document["_rev"]}"'}
 
 
-def _expected_revision(call: Call, name: str) -> str | None:
+def expected_revision(call: Call, name: str) -> str | None:
     value = call.headers.get(name)
     return None if value is None else value.strip('"')
 
@@ -25,7 +25,7 @@ def _one_found(call: Call) -> Document:
     document = collection.documents.get(call.path["key"])
     if document is None:
         raise ArangoError(DOCUMENT_NOT_FOUND, f"{collection.name}/{call.path['key']}")
-    wanted = _expected_revision(call, "If-Match")
+    wanted = expected_revision(call, "If-Match")
     if wanted is not None and wanted != document["_rev"]:
         raise ArangoError(PRECONDITION_FAILED, **{name: document[name] for name in ("_id", "_key", "_rev")})
     return document
@@ -33,7 +33,7 @@ def _one_found(call: Call) -> Document:
 
 def read(call: Call) -> Reply:
     document = _one_found(call)
-    if _expected_revision(call, "If-None-Match") == document["_rev"]:
+    if expected_revision(call, "If-None-Match") == document["_rev"]:
         return Reply(304, None, _etag(document))
     return Reply(200, document, _etag(document))
 
@@ -108,7 +108,7 @@ def inserted(call: Call) -> Reply:
 
 
 def _revision(call: Call, document: Any) -> str | None:
-    header = _expected_revision(call, "If-Match")
+    header = expected_revision(call, "If-Match")
     if header is not None:
         return header
     return None if call.flag("ignoreRevs", True) else revision_of(document)

@@ -107,9 +107,9 @@ def parse_identifier(value: Any) -> dict[str, str]:
 
 @aql("PARSE_KEY", 1)
 def parse_key(value: Any) -> str:
-    return parse_identifier(value)["key"]
+    return str(parse_identifier(value)["key"])
 
 
 @aql("PARSE_COLLECTION", 1)
 def parse_collection(value: Any) -> str:
-    return parse_identifier(value)["collection"]
+    return str(parse_identifier(value)["collection"])

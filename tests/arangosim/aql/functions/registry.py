@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tests.arangosim.errors import (
+    NOT_IMPLEMENTED,
     QUERY_FUNCTION_ARGUMENT_NUMBER_MISMATCH,
     QUERY_FUNCTION_NAME_UNKNOWN,
     ArangoError,
@@ -20,14 +21,14 @@ class Function(NamedTuple):
     maximum: int | None
     call: Implementation
     takes_collection: bool = False
-    search_only: bool = False
+    scores: bool = False
 
 
 FUNCTIONS: dict[str, Function] = {}
 
 
 def aql(
-    name: str, minimum: int, maximum: int | None = -1, *, takes_collection: bool = False, search_only: bool = False
+    name: str, minimum: int, maximum: int | None = -1, *, takes_collection: bool = False
 ) -> Callable[[Implementation], Implementation]:
     """Register a function of its arguments alone. `maximum` defaults to `minimum`."""
 
@@ -35,22 +36,35 @@ def aql(
         def call(_context: Any, _row: Any, arguments: list[Any]) -> Any:
             return implementation(*arguments)
 
-        _add(Function(name, minimum, minimum if maximum == -1 else maximum, call, takes_collection, search_only))
+        _add(Function(name, minimum, minimum if maximum == -1 else maximum, call, takes_collection))
         return implementation
 
     return register
 
 
-def aql_with_context(
-    name: str, minimum: int, maximum: int | None = -1, *, search_only: bool = False
-) -> Callable[[Implementation], Implementation]:
+def aql_with_context(name: str, minimum: int, maximum: int | None = -1) -> Callable[[Implementation], Implementation]:
     """Register a function that also gets the query's context and row."""
 
     def register(implementation: Implementation) -> Implementation:
         def call(context: Any, row: Any, arguments: list[Any]) -> Any:
             return implementation(context, row, *arguments)
 
-        _add(Function(name, minimum, minimum if maximum == -1 else maximum, call, False, search_only))
+        _add(Function(name, minimum, minimum if maximum == -1 else maximum, call))
+        return implementation
+
+    return register
+
+
+def aql_scorer(name: str, minimum: int, maximum: int) -> Callable[[Implementation], Implementation]:
+    """Register a function whose first argument is the variable of a FOR over a view and arrives as its scorer."""
+
+    def register(implementation: Implementation) -> Implementation:
+        def call(_context: Any, _row: Any, arguments: list[Any]) -> Any:
+            if arguments[0] is None:
+                raise ArangoError(NOT_IMPLEMENTED, f"'{name}()' is used outside a FOR over a view")
+            return implementation(*arguments)
+
+        _add(Function(name, minimum, maximum, call, scores=True))
         return implementation
 
     return register
