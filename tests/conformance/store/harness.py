@@ -10,19 +10,27 @@ import uuid
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from arango.client import ArangoClient
 
 from steelyard_store import ChunkReader, ChunkWriter, ModelIdentity
 from steelyard_store.arangodb import ArangoAddress, ArangoReader, ArangoWriter
 from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
-from tests.arangosim import ArangoSim
 from tests.conformance.store.samples import Publication
+
+if TYPE_CHECKING:
+    from tests.arangosim import ArangoSim
 
 
 class StoreUnderTest(Protocol):
-    """One empty place where a store can be created."""
+    """One empty place where a store can be created.
+
+    Attributes:
+        flips: how many flips the concurrency tests watch; enough to meet a mixture, few enough to wait for.
+    """
+
+    flips: ClassVar[int]
 
     @property
     def address(self) -> str:
@@ -59,6 +67,8 @@ class StoreUnderTest(Protocol):
 class EmbeddedUnderTest:
     """The embedded store in a temporary file."""
 
+    flips = 200
+
     def __init__(self, path: Path) -> None:
         self._path = path
 
@@ -90,6 +100,8 @@ class EmbeddedUnderTest:
 
 class ArangoUnderTest:
     """The ArangoDB store in a database of its own, on the local protocol server."""
+
+    flips = 40
 
     def __init__(self, address: ArangoAddress) -> None:
         self._address = address
@@ -163,6 +175,8 @@ LOCAL_PASSWORD = "local-protocol-server"
 @cache
 def local_server() -> ArangoSim:
     """The protocol server of this test process; the session's end closes it."""
+    from tests.arangosim import ArangoSim  # the actors of the concurrency tests start faster without it
+
     return ArangoSim(root_password=LOCAL_PASSWORD).start()
 
 

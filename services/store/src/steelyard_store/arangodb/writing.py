@@ -78,7 +78,7 @@ FOR c IN @@view
   COLLECT WITH COUNT INTO found
   RETURN found
 """
-_REMOVE_PUBLICATION = "FOR x IN @@rows FILTER x.publication == @publication REMOVE x IN @@rows"
+_REMOVE_PUBLICATIONS = "FOR x IN @@rows FILTER x.publication IN @publications REMOVE x IN @@rows"
 
 
 class ArangoWriting:
@@ -232,13 +232,13 @@ RETURN {{meta, row}}
     def _discard_behind(self, current: _Current | None) -> None:
         """Remove what the flip superseded, and what an earlier writer superseded and did not come to remove."""
         if current is not None:
-            self._discard(current.publication)
-            self._discard(current.superseded)
+            self._discard(current.publication, current.superseded)
 
-    def _discard(self, publication: str | None) -> None:
-        if publication is not None:
+    def _discard(self, *publications: str | None) -> None:
+        named = [publication for publication in publications if publication is not None]
+        if named:
             for collection in self._address.publication_parts:
-                self._session.rows(_REMOVE_PUBLICATION, {"@rows": collection, "publication": publication})
+                self._session.rows(_REMOVE_PUBLICATIONS, {"@rows": collection, "publications": named})
 
 
 def _refusal(document: Document, current: _Current | None, taken: Sequence[str]) -> StoreError | None:
