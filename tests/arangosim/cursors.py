@@ -9,8 +9,11 @@ from tests.arangosim.errors import CURSOR_NOT_FOUND, ArangoError
 class Cursor:
     """`batch` hands out the next `size` rows; with `retriable` the last batch can be asked for again."""
 
-    def __init__(self, cursor_id: str, rows: list[Any], size: int, head: dict[str, Any], *, retriable: bool) -> None:
+    def __init__(
+        self, cursor_id: str, rows: list[Any], size: int, head: dict[str, Any], *, retriable: bool, owner: int
+    ) -> None:
         self.id = cursor_id
+        self.owner = owner
         self._rows = rows
         self._size = size
         self._head = head
@@ -48,9 +51,9 @@ class Cursors:
         self._open: dict[str, Cursor] = {}
         self._ids = itertools.count(1)
 
-    def open(self, rows: list[Any], size: int, head: dict[str, Any], *, retriable: bool) -> dict[str, Any]:
-        """The first batch; the cursor is kept only when more remains."""
-        cursor = Cursor(str(next(self._ids)), rows, size, head, retriable=retriable)
+    def open(self, rows: list[Any], size: int, head: dict[str, Any], *, retriable: bool, owner: int) -> dict[str, Any]:
+        """The first batch; the cursor is kept, at the coordinator `owner`, only when more remains."""
+        cursor = Cursor(str(next(self._ids)), rows, size, head, retriable=retriable, owner=owner)
         first = cursor.batch()
         if not cursor.exhausted:
             self._open[cursor.id] = cursor
@@ -68,6 +71,10 @@ class Cursors:
         """Raises ArangoError 1600."""
         self._get(cursor_id)
         del self._open[cursor_id]
+
+    def lose(self, owner: int) -> None:
+        """Forget the cursors of a coordinator that died."""
+        self._open = {cursor_id: cursor for cursor_id, cursor in self._open.items() if cursor.owner != owner}
 
     def __len__(self) -> int:
         return len(self._open)

@@ -86,12 +86,13 @@ class ArangoSim:
         return self
 
     def stop(self, coordinator: int | None = None) -> None:
-        """Stop listening and break open connections; the state stays."""
+        """Stop listening and break open connections. Documents stay; cursors and open transactions are lost."""
         for number in self._chosen(coordinator):
             runner = self._runners[number]
             if runner is not None:
                 self._runners[number] = None
                 self._wait(runner.cleanup())
+                self.state.lose(number)
 
     def close(self) -> None:
         """Stop for good."""

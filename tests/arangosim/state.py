@@ -213,6 +213,12 @@ class ServerState:
             raise ArangoError(FORBIDDEN, "_system cannot be dropped")
         del self.databases[name]
 
+    def lose(self, coordinator: int) -> None:
+        """What a dying coordinator takes with it: its cursors and its running transactions, never documents."""
+        self.cursors.lose(coordinator)
+        for database in self.databases.values():
+            database.transactions.lose(coordinator)
+
     def train_vector_indexes(self) -> None:
         """Finish the training of every vector index that has data enough."""
         for database in self.databases.values():

@@ -50,8 +50,10 @@ class Transaction:
         writes: set[str] | None,
         *,
         implicit_reads: bool = True,
+        owner: int = 0,
     ) -> None:
         self.id = transaction_id
+        self.owner = owner
         self.status = "running"
         self._database = database
         self._reads = reads
@@ -122,12 +124,14 @@ class Transactions:
         self._ids = itertools.count(7001)
 
     def begin(
-        self, database: "Database", reads: set[str], writes: set[str] | None, *, implicit_reads: bool = True
+        self, database: "Database", reads: set[str], writes: set[str], *, implicit_reads: bool = True, owner: int = 0
     ) -> Transaction:
-        """Raises ArangoError 1203 for an unknown collection."""
-        for name in reads | (writes or set()):
+        """A transaction that lives at coordinator `owner`. Raises ArangoError 1203 for an unknown collection."""
+        for name in reads | writes:
             database.collection(name)
-        transaction = Transaction(str(next(self._ids)), database, reads, writes, implicit_reads=implicit_reads)
+        transaction = Transaction(
+            str(next(self._ids)), database, reads, writes, implicit_reads=implicit_reads, owner=owner
+        )
         self._all[transaction.id] = transaction
         return transaction
 
@@ -144,6 +148,13 @@ class Transactions:
         if transaction.status != "running":
             raise ArangoError(TRANSACTION_NOT_FOUND, f"{transaction_id} is {transaction.status}")
         return transaction
+
+    def lose(self, owner: int) -> None:
+        """Abort and forget the transactions of a coordinator that died."""
+        for transaction in [t for t in self._all.values() if t.owner == owner]:
+            if transaction.status == "running":
+                transaction.abort()
+            del self._all[transaction.id]
 
     def list_running(self) -> list[dict[str, str]]:
         return [{"id": t.id, "state": t.status} for t in self._all.values() if t.status == "running"]

@@ -172,7 +172,7 @@ class Pipeline:
                 return condition is None or is_true(condition(row | {search.variable: collection.documents[key]}))
 
             found = list(index.search(query(row), offset + count, search.n_probe, accepts))
-            for key, score in found[offset:]:
+            for key, score in found:
                 extended = row | {search.variable: collection.documents[key]}
                 if search.score_name is not None:
                     extended[search.score_name] = score

@@ -127,5 +127,6 @@ class _Edge:
             request.headers,
             body,
             user,
+            self._coordinator,
         )
         return handler(call)

@@ -32,6 +32,7 @@ class Call:
     headers: Mapping[str, str]
     raw_body: bytes
     user: str = "root"
+    coordinator: int = 0
     _parsed: list[Any] = field(default_factory=list)
 
     @property

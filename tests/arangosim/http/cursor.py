@@ -62,7 +62,9 @@ def created(call: Call) -> Reply:
     if body.get("count"):
         head["count"] = len(found.rows)
     retriable = bool(options.get("allowRetry"))
-    return Reply(201, call.state.cursors.open(found.rows, batch_size, head, retriable=retriable))
+    return Reply(
+        201, call.state.cursors.open(found.rows, batch_size, head, retriable=retriable, owner=call.coordinator)
+    )
 
 
 def continued(call: Call) -> Reply:

@@ -21,7 +21,11 @@ def begun(call: Call) -> Reply:
         raise ArangoError(BAD_PARAMETER, "missing/invalid collections definition for transaction")
     writes = _names(wanted.get("write", [])) | _names(wanted.get("exclusive", []))
     transaction = call.database.transactions.begin(
-        call.database, _names(wanted.get("read", [])), writes, implicit_reads=body.get("allowImplicit", True)
+        call.database,
+        _names(wanted.get("read", [])),
+        writes,
+        implicit_reads=body.get("allowImplicit", True),
+        owner=call.coordinator,
     )
     return result({"id": transaction.id, "status": "running"}, 201)
 
