@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, TypeVar, cast
 
+import arango.errno as errno
 import orjson
 import requests
 from arango.client import ArangoClient
@@ -72,6 +73,8 @@ class _Http(HTTPClient):
             raise HostUnreachable(f"no connection ({cause})", nothing_sent=True) from cause
         except requests.RequestException as cause:
             raise HostUnreachable(f"broken exchange ({cause})", nothing_sent=_never_connected(cause)) from cause
+        if response.status_code == errno.HTTP_SERVICE_UNAVAILABLE and _is_not_ready(response.content):
+            raise HostUnreachable("the server is not ready (HTTP 503)", nothing_sent=False)
         response.encoding = "utf-8"
         return Response(
             method=method,
@@ -165,6 +168,14 @@ def _loads(text: str) -> Any:
     except orjson.JSONDecodeError as cause:
         # The driver would take a ValueError as "this is text", and stumble over the text later.
         raise HostUnreachable(f"the reply is not JSON: {cause}", nothing_sent=False) from cause
+
+
+def _is_not_ready(body: bytes) -> bool:
+    """Whether the server as a whole says 503, which the driver would report as a host that can not be connected to."""
+    try:
+        return bool(orjson.loads(body)["errorNum"] == errno.HTTP_SERVICE_UNAVAILABLE)
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return False
 
 
 def _never_connected(cause: BaseException) -> bool:
