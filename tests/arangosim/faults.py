@@ -20,9 +20,9 @@ Answer = Callable[[], Awaitable[web.Response]]
 
 
 class Action(Protocol):
-    """What a rule does with a request; `answer` runs the handler."""
+    """What a rule does with a request; `answer` runs the handler. None: nothing was answered."""
 
-    async def apply(self, request: web.Request, answer: Answer) -> web.StreamResponse: ...
+    async def apply(self, request: web.Request, answer: Answer) -> web.StreamResponse | None: ...
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Reset:
 
     after: bool = False
 
-    async def apply(self, request: web.Request, answer: Answer) -> web.StreamResponse:
+    async def apply(self, request: web.Request, answer: Answer) -> None:
         if self.after:
             await answer()
         transport = request.transport
@@ -129,7 +129,6 @@ class Reset:
         connection: socket.socket = transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         transport.abort()
-        return web.Response()
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Statements executed as a chain of generators over rows."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -11,7 +12,13 @@ from tests.arangosim.aql.expressions import Compiler
 from tests.arangosim.aql.modify import modified
 from tests.arangosim.aql.search import searched
 from tests.arangosim.aql.traversal import traversed
-from tests.arangosim.errors import QUERY_ACCESS_AFTER_MODIFICATION, QUERY_ARRAY_EXPECTED, ArangoError
+from tests.arangosim.errors import (
+    QUERY_ACCESS_AFTER_MODIFICATION,
+    QUERY_ARRAY_EXPECTED,
+    QUERY_NUMBER_OUT_OF_RANGE,
+    QUERY_PARSE,
+    ArangoError,
+)
 from tests.arangosim.values import is_number, is_true, sort_key, to_string, unique
 from tests.arangosim.vector_index import VectorIndex
 
@@ -141,12 +148,16 @@ class Pipeline:
             self.context.statistics.full_count = seen
 
     def limits(self, node: n.Limit) -> tuple[int, int]:
-        """Offset and count; they are constants."""
+        """Offset and count, which are constants; a count of null is unlimited. Raises ArangoError 1501, 1504."""
+        for part in (node.offset, node.count):
+            if any(isinstance(inner, n.Reference | n.Subquery) for inner in part.walk()):
+                raise ArangoError(QUERY_PARSE, "LIMIT takes constants only")
         offset, count = self.compiler.compile(node.offset)({}), self.compiler.compile(node.count)({})
-        for value in (offset, count):
+        values = [0 if offset is None else offset, sys.maxsize if count is None else count]
+        for value in values:
             if not is_number(value) or value < 0:
-                raise ArangoError(QUERY_ARRAY_EXPECTED, f"LIMIT value is {value!r}")
-        return int(offset), int(count)
+                raise ArangoError(QUERY_NUMBER_OUT_OF_RANGE, f"LIMIT value is {value!r}")
+        return int(values[0]), int(values[1])
 
     def _returned(self, node: n.Return, rows: Rows) -> list[Any]:
         evaluate = self.compiler.compile(node.value)

@@ -91,8 +91,8 @@ class _Edge:
             if action is None:
                 return await answer()
             response = await action.apply(request, answer)
-            record.status = response.status if request.transport is not None else None
-            return response
+            record.status = None if response is None else response.status
+            return response or web.Response()
 
         return serve
 

@@ -107,18 +107,14 @@ def test_modifications_see_old_and_new(driver):
     assert driver.query("UPDATE 'z' WITH {m: 1} IN things RETURN [OLD.m, NEW.m, NEW.n]") == [[None, 1, 9]]
     assert driver.query("REPLACE 'z' WITH {m: 2} IN things RETURN [OLD.n, NEW.n, NEW.m]") == [[9, None, 2]]
     assert driver.query("REMOVE 'z' IN things RETURN [OLD.m, NEW]") == [[2, None]]
-    assert driver.query("FOR d IN things FILTER d.n < 2 UPDATE d WITH {n: d.n + 100} IN things RETURN NEW.n") == [
-        100,
-        101,
-    ]
+    grown = "FOR d IN things FILTER d.n < 2 UPDATE d WITH {n: d.n + 100} IN things RETURN NEW.n"
+    assert driver.query(grown) == [100, 101]
 
 
 def test_upsert_inserts_then_updates_or_replaces(driver):
-    text = (
-        "UPSERT {code: @c} INSERT {code: @c, n: 1} {} {{n: OLD.n + 1}} IN things RETURN [OLD == null, NEW.n, NEW.code]"
-    )
-    update, replace = text.replace("{} {{", "UPDATE {").replace("}}", "}"), None
-    replace = update.replace("UPDATE", "REPLACE")
+    changed = "{n: OLD.n + 1} IN things RETURN [OLD == null, NEW.n, NEW.code]"
+    update = f"UPSERT {{code: @c}} INSERT {{code: @c, n: 1}} UPDATE {changed}"
+    replace = f"UPSERT {{code: @c}} INSERT {{code: @c, n: 1}} REPLACE {changed}"
 
     assert driver.query(update, {"c": "q"}) == [[True, 1, "q"]]
     assert driver.query(update, {"c": "q"}) == [[False, 2, "q"]]

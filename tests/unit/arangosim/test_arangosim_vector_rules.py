@@ -242,5 +242,5 @@ def test_explain_names_the_node_that_searches_the_index(at_version):
 
 
 def test_versions_before_vector_indexes_are_refused():
-    with pytest.raises(ValueError, match="3.12.4"):
+    with pytest.raises(ValueError, match=r"3\.12\.4"):
         ArangoSim("3.11.2")
