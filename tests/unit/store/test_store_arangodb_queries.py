@@ -36,7 +36,13 @@ READS: dict[str, Read] = {
     "document_chunks": lambda reader, name, filter_: reader.document_chunks(name, filter_),
     "documents": lambda reader, name, filter_: reader.documents(filter_, after=name),
 }
-HOSTILE = ['" || true || "', "'; REMOVE d IN G_DOCUMENT //", "@scopes OR @@chunks", "*/ FOR x IN G_SOURCE RETURN x /*", "${1+1}"]
+HOSTILE = [
+    '" || true || "',
+    "'; REMOVE d IN G_DOCUMENT //",
+    "@scopes OR @@chunks",
+    "*/ FOR x IN G_SOURCE RETURN x /*",
+    "${1+1}",
+]
 
 
 @pytest.fixture
