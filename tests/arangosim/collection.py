@@ -74,10 +74,7 @@ class Collection:
 
     def replace(self, key: str, document: Any, revision: str | None = None) -> tuple[Document, Document]:
         old = self._expected(key, revision)
-        fresh = dict(checked_document(document))
-        if self.is_edge:
-            fresh = {"_from": old["_from"], "_to": old["_to"]} | fresh
-        return self._store(key, fresh, old), old
+        return self._store(key, checked_document(document), old), old
 
     def update(
         self, key: str, patch: Any, revision: str | None = None, *, keep_null: bool = True, merge_objects: bool = True

@@ -3,6 +3,7 @@
 import itertools
 from typing import Any
 
+from tests.arangosim.clock import Clock
 from tests.arangosim.errors import CURSOR_NOT_FOUND, ArangoError
 
 
@@ -10,10 +11,19 @@ class Cursor:
     """`batch` hands out the next `size` rows; with `retriable` the last batch can be asked for again."""
 
     def __init__(
-        self, cursor_id: str, rows: list[Any], size: int, head: dict[str, Any], *, retriable: bool, owner: int
+        self,
+        cursor_id: str,
+        rows: list[Any],
+        size: int,
+        head: dict[str, Any],
+        *,
+        retriable: bool,
+        owner: int,
+        expires: float,
     ) -> None:
         self.id = cursor_id
         self.owner = owner
+        self.expires = expires
         self._rows = rows
         self._size = size
         self._head = head
@@ -47,13 +57,17 @@ class Cursor:
 class Cursors:
     """The open cursors of the server."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._open: dict[str, Cursor] = {}
         self._ids = itertools.count(1)
 
-    def open(self, rows: list[Any], size: int, head: dict[str, Any], *, retriable: bool, owner: int) -> dict[str, Any]:
-        """The first batch; the cursor is kept, at the coordinator `owner`, only when more remains."""
-        cursor = Cursor(str(next(self._ids)), rows, size, head, retriable=retriable, owner=owner)
+    def open(
+        self, rows: list[Any], size: int, head: dict[str, Any], *, retriable: bool, owner: int, seconds: float
+    ) -> dict[str, Any]:
+        """The first batch; the cursor is kept, at the coordinator `owner` and for `seconds`, only when more remains."""
+        expires = self._clock.now() + seconds
+        cursor = Cursor(str(next(self._ids)), rows, size, head, retriable=retriable, owner=owner, expires=expires)
         first = cursor.batch()
         if not cursor.exhausted:
             self._open[cursor.id] = cursor
@@ -80,7 +94,8 @@ class Cursors:
         return len(self._open)
 
     def _get(self, cursor_id: str) -> Cursor:
-        try:
-            return self._open[cursor_id]
-        except KeyError:
-            raise ArangoError(CURSOR_NOT_FOUND, cursor_id) from None
+        found = self._open.get(cursor_id)
+        if found is None or self._clock.now() > found.expires:
+            self._open.pop(cursor_id, None)
+            raise ArangoError(CURSOR_NOT_FOUND, cursor_id)
+        return found

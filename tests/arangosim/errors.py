@@ -80,6 +80,7 @@ GRAPH_DUPLICATE = ErrorKind(1925, 409, "graph already exists")
 GRAPH_VERTEX_COL_DOES_NOT_EXIST = ErrorKind(1926, 404, "vertex collection does not exist or is not part of the graph")
 GRAPH_NOT_IN_ORPHAN_COLLECTION = ErrorKind(1928, 404, "not in orphan collection")
 GRAPH_EDGE_COLLECTION_NOT_USED = ErrorKind(1930, 404, "edge collection not used in graph")
+GRAPH_MUST_NOT_DROP_COLLECTION = ErrorKind(1942, 500, "must not drop collection while part of graph")
 GRAPH_COLLECTION_USED_IN_ORPHANS = ErrorKind(1938, 400, "collection used in orphans")
 
 

@@ -58,7 +58,7 @@ class Graph:
     def replace_definition(self, body: Any) -> None:
         """Raises ArangoError 1923, 1930."""
         definition = EdgeDefinition.of(body)
-        self._known(definition.collection)
+        self.remove_definition(definition.collection)
         self._set(definition)
 
     def remove_definition(self, collection: str) -> None:

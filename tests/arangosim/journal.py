@@ -36,10 +36,11 @@ class QueryRecord:
 
 @dataclass
 class Journal:
-    """All requests and all queries, in order of arrival."""
+    """All requests and all queries, in order of arrival. `crashes` are this server's own defects."""
 
     requests: list[RequestRecord] = field(default_factory=list)
     queries: list[QueryRecord] = field(default_factory=list)
+    crashes: list[Exception] = field(default_factory=list)
 
     def clear(self) -> None:
         self.requests.clear()

@@ -95,7 +95,7 @@ class ArangoSim:
                 self.state.lose(number)
 
     def close(self) -> None:
-        """Stop for good."""
+        """Stop for good. Raises an ExceptionGroup of the server's own defects, if a request met any."""
         self.faults.clear()
         if self._thread is not None:
             self.stop()
@@ -103,6 +103,8 @@ class ArangoSim:
             self._thread.join(10)
             self._thread = None
         self._loop.close()
+        if self.journal.crashes:
+            raise ExceptionGroup("the protocol server has defects", self.journal.crashes)
 
     def do(self, action: Callable[[ServerState], T]) -> T:
         """Run `action` on the state between two requests, never during one."""

@@ -3,6 +3,7 @@
 import itertools
 import re
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from tests.arangosim import graphs
@@ -20,6 +21,7 @@ from tests.arangosim.errors import (
     DUPLICATE_NAME,
     FORBIDDEN,
     GRAPH_DUPLICATE,
+    GRAPH_MUST_NOT_DROP_COLLECTION,
     GRAPH_NOT_FOUND,
     ILLEGAL_NAME,
     ArangoError,
@@ -74,8 +76,12 @@ class Database:
         self.collections[name] = collection
         return collection
 
-    def drop_collection(self, name: str, *, system: bool) -> Collection:
+    def drop_collection(self, name: str, *, system: bool = False) -> Collection:
+        """Raises ArangoError 11, 1203, 1942."""
         collection = self.collection(name)
+        for graph in self.graphs.values():
+            if collection.name in (*graph.definitions, *graph.vertex_collections()):
+                raise ArangoError(GRAPH_MUST_NOT_DROP_COLLECTION, f"{name} is used in graph {graph.name}")
         if collection.properties["isSystem"] and not system:
             raise ArangoError(FORBIDDEN, f"{name} is a system collection")
         del self.collections[collection.name]
@@ -180,12 +186,13 @@ class ServerState:
     cluster: bool = False
     clock: Clock = field(default_factory=ManualClock)
     databases: dict[str, Database] = field(default_factory=dict)
-    cursors: Cursors = field(default_factory=Cursors)
     accounts: Accounts = field(default_factory=Accounts)
     query_seconds: float = 0.0
+    random: Random = field(default_factory=lambda: Random(7))
     _ticks: "itertools.count[int]" = field(default_factory=lambda: itertools.count(100))
 
     def __post_init__(self) -> None:
+        self.cursors = Cursors(self.clock)
         self.create_database("_system")
 
     def tick(self) -> int:

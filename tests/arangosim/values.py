@@ -63,6 +63,13 @@ def equal(left: Any, right: Any) -> bool:
 sort_key = cmp_to_key(compare)
 
 
+def sort_keys(values: list[Any]) -> list[Any]:
+    """Keys that sort as the values do; numbers alone and strings alone need no comparison of types."""
+    if all(map(is_number, values)) or all(isinstance(value, str) for value in values):
+        return values
+    return [sort_key(value) for value in values]
+
+
 def contains(values: Any, wanted: Any) -> bool:
     """`wanted IN values`; false when `values` is no array."""
     return isinstance(values, list) and any(equal(value, wanted) for value in values)

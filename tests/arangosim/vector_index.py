@@ -18,9 +18,9 @@ from tests.arangosim.errors import (
     ArangoError,
 )
 from tests.arangosim.indexes import Document, attribute
-from tests.arangosim.values import is_number
 
 Matrix = npt.NDArray[np.float32]
+ROWS_PER_LIST, CHUNK = 64, 4096
 METRICS = ("cosine", "l2", "innerProduct")
 State = Literal["unusable", "training", "ready"]
 
@@ -54,11 +54,21 @@ class VectorParameters:
         return cls(params["metric"], *numbers.values())
 
 
+def number_array(value: Any) -> npt.NDArray[Any] | None:
+    """A one-dimensional array of numbers, or None when the value is no list of numbers."""
+    if not isinstance(value, list):
+        return None
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        return None
+    return array if array.ndim == 1 and array.dtype.kind in "if" else None
+
+
 def as_vector(value: Any, dimension: int) -> Matrix | None:
     """float32 of shape (dimension,), or None when the value is no such array of numbers."""
-    if not isinstance(value, list) or len(value) != dimension or not all(map(is_number, value)):
-        return None
-    return np.asarray(value, dtype=np.float32)
+    array = number_array(value)
+    return None if array is None or len(array) != dimension else array.astype(np.float32)
 
 
 def _unit(rows: Matrix) -> Matrix:
@@ -68,14 +78,20 @@ def _unit(rows: Matrix) -> Matrix:
 
 
 def train(rows: Matrix, n_lists: int, iterations: int) -> Matrix:
-    """Centroids of shape (n_lists, dimension) by Lloyd's algorithm; an empty list keeps its centroid."""
-    start = np.random.default_rng(7).choice(len(rows), n_lists, replace=False)
-    centroids: Matrix = rows[np.sort(start)].copy()
+    """Centroids of shape (n_lists, dimension) by Lloyd's algorithm on at most 64 rows per list.
+
+    Rows and start are drawn with a fixed seed. A list that becomes empty keeps its centroid.
+    """
+    random = np.random.default_rng(7)
+    if len(rows) > ROWS_PER_LIST * n_lists:
+        rows = rows[np.sort(random.choice(len(rows), ROWS_PER_LIST * n_lists, replace=False))]
+    centroids: Matrix = rows[np.sort(random.choice(len(rows), n_lists, replace=False))].copy()
     for _ in range(iterations):
         nearest = _nearest(rows, centroids)
-        moved = centroids.copy()
-        for number in np.unique(nearest):
-            moved[number] = rows[nearest == number].mean(axis=0)
+        sums = np.zeros_like(centroids)
+        np.add.at(sums, nearest, rows)
+        sizes = np.bincount(nearest, minlength=n_lists)[:, None]
+        moved: Matrix = np.where(sizes > 0, sums / np.maximum(sizes, 1), centroids).astype(np.float32)
         if np.array_equal(moved, centroids):
             break
         centroids = moved
@@ -83,8 +99,12 @@ def train(rows: Matrix, n_lists: int, iterations: int) -> Matrix:
 
 
 def _nearest(rows: Matrix, centroids: Matrix) -> npt.NDArray[np.int64]:
-    distances = (centroids**2).sum(axis=1)[None, :] - 2 * rows @ centroids.T
-    nearest: npt.NDArray[np.int64] = distances.argmin(axis=1)
+    """The number of each row's nearest centroid, by Euclidean distance; ties go to the lower number."""
+    norms = (centroids**2).sum(axis=1)[None, :]
+    parts = [
+        (norms - 2 * rows[start : start + CHUNK] @ centroids.T).argmin(axis=1) for start in range(0, len(rows), CHUNK)
+    ]
+    nearest: npt.NDArray[np.int64] = np.concatenate(parts)
     return nearest
 
 
@@ -206,8 +226,10 @@ class VectorIndex:
             rows = np.stack(list(self._pending.values()))
             lists = _Lists(train(rows, self.parameters.n_lists, self.parameters.training_iterations))
             lists.members = [{} for _ in range(self.parameters.n_lists)]
-            for key, vector in self._pending.items():
-                self._assign(lists, key, vector)
+            homes = _nearest(rows, lists.centroids)
+            for (key, vector), number in zip(self._pending.items(), homes.tolist(), strict=True):
+                lists.members[number][key] = vector
+                lists.home[key] = number
             self._lists, self._pending, self.held = lists, {}, False
         self._live = True
         return self._lists is not None

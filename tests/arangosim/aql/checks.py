@@ -63,11 +63,17 @@ class check_names:  # noqa: N801 - used as a function: the class only carries wh
         self._query(query, frozenset())
 
     def _query(self, query: n.Query, outer: frozenset[str]) -> None:
-        scope = outer
+        scope = main = outer
         for collection in query.declared:
             self._source(collection, view=True)
+        looped = False
         for statement in query.statements:
-            scope = self._statement(statement, scope)
+            looped = looped or isinstance(statement, n.ForEach | n.Traversal)
+            if isinstance(statement, n.Collect):
+                scope = self._collect(statement, scope, main)
+            else:
+                scope = self._statement(statement, scope)
+            main = main if looped else scope
 
     def _statement(self, node: n.Node, scope: frozenset[str]) -> frozenset[str]:
         if isinstance(node, n.ForEach):
@@ -92,8 +98,6 @@ class check_names:  # noqa: N801 - used as a function: the class only carries wh
                 self._expressions((assignment.value,), scope)
                 scope = self._declare(scope, assignment.name)
             return scope
-        if isinstance(node, n.Collect):
-            return self._collect(node, scope)
         if isinstance(node, n.Modification):
             self._source(node.collection)
             self._expressions((node.search, node.insert), scope)
@@ -103,13 +107,13 @@ class check_names:  # noqa: N801 - used as a function: the class only carries wh
         self._expressions(tuple(node.children()), scope)
         return scope
 
-    def _collect(self, node: n.Collect, scope: frozenset[str]) -> frozenset[str]:
+    def _collect(self, node: n.Collect, scope: frozenset[str], main: frozenset[str]) -> frozenset[str]:
         for assignment in (*node.groups, *node.aggregates):
             self._expressions((assignment.value,), scope)
         self._expressions((node.into_value,), scope)
         produced = [assignment.name for assignment in (*node.groups, *node.aggregates)]
         produced += [name for name in (node.into, node.into_count) if name]
-        return frozenset(produced) | (scope & frozenset({"CURRENT"}))
+        return self._declare(main, *produced)
 
     def _declare(self, scope: frozenset[str], *names: str) -> frozenset[str]:
         for name in names:

@@ -16,8 +16,13 @@ AGGREGATES = frozenset(
 _INVALID_AGGREGATE = ErrorKind(1574, 400, "invalid aggregate expression")
 
 
-def collected(node: n.Collect, rows: Iterable[Row], context: QueryContext, compiler: Compiler) -> Iterator[Row]:
-    """One row per group, groups in the order of their values; without group criteria there is one group."""
+def collected(
+    node: n.Collect, rows: Iterable[Row], base: Row, context: QueryContext, compiler: Compiler
+) -> Iterator[Row]:
+    """One row per group, groups in the order of their values; without group criteria there is one group.
+
+    `base` are the variables from before the query's first FOR: only they stay visible beside what COLLECT makes.
+    """
     keys = [(group.name, compiler.compile(group.value)) for group in node.groups]
     groups: dict[str, tuple[list[Any], list[Row]]] = {}
     for row in rows:
@@ -28,20 +33,22 @@ def collected(node: n.Collect, rows: Iterable[Row], context: QueryContext, compi
     aggregates = [(item.name, *_aggregate(item, compiler)) for item in node.aggregates]
     into_value = compiler.optional(node.into_value)
     for values, members in sorted(groups.values(), key=lambda group: sort_key(group[0])):
-        result: Row = {name: value for (name, _), value in zip(keys, values, strict=True)}
+        result: Row = base | {name: value for (name, _), value in zip(keys, values, strict=True)}
         for name, function, argument in aggregates:
             items = [argument(member) for member in members]
             result[name] = FUNCTIONS[function].call(context, {}, [items])
         if node.into is not None:
             result[node.into] = [
-                into_value(member)
-                if into_value
-                else {k: v for k, v in member.items() if not node.keep or k in node.keep}
+                into_value(member) if into_value is not None else _grouped(member, base, node.keep)
                 for member in members
             ]
         if node.into_count is not None:
             result[node.into_count] = len(members)
         yield result
+
+
+def _grouped(member: Row, base: Row, keep: tuple[str, ...]) -> Row:
+    return {name: value for name, value in member.items() if (name in keep if keep else name not in base)}
 
 
 def _aggregate(item: n.Assignment, compiler: Compiler) -> tuple[str, Any]:

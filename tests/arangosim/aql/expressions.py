@@ -7,7 +7,12 @@ from tests.arangosim.aql import nodes as n
 from tests.arangosim.aql.context import QueryContext, Row, scorer_name
 from tests.arangosim.aql.functions.registry import FUNCTIONS
 from tests.arangosim.aql.operators import OPERATORS, quantified
-from tests.arangosim.errors import QUERY_COLLECTION_USED_IN_EXPRESSION, QUERY_VARIABLE_NAME_UNKNOWN, ArangoError
+from tests.arangosim.errors import (
+    QUERY_COLLECTION_USED_IN_EXPRESSION,
+    QUERY_FUNCTION_ARGUMENT_TYPE_MISMATCH,
+    QUERY_VARIABLE_NAME_UNKNOWN,
+    ArangoError,
+)
 from tests.arangosim.values import is_true, to_number, to_string
 
 Evaluate = Callable[[Row], Any]
@@ -159,7 +164,15 @@ class Compiler:
             arguments = [self._scorer(node.arguments[0]), *map(self.compile, node.arguments[1:])]
         else:
             arguments = [self.compile(argument) for argument in node.arguments]
-        return lambda row: function.call(context, row, [argument(row) for argument in arguments])
+
+        def evaluate(row: Row) -> Any:
+            values = [argument(row) for argument in arguments]
+            try:
+                return function.call(context, row, values)
+            except (TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+                raise ArangoError(QUERY_FUNCTION_ARGUMENT_TYPE_MISMATCH, f"'{node.name}()': {error}") from error
+
+        return evaluate
 
     @staticmethod
     def _scorer(node: n.Node) -> Evaluate:

@@ -19,7 +19,7 @@ from tests.arangosim.errors import (
     QUERY_PARSE,
     ArangoError,
 )
-from tests.arangosim.values import is_number, is_true, sort_key, to_string, unique
+from tests.arangosim.values import is_number, is_true, sort_keys, to_string, unique
 from tests.arangosim.vector_index import VectorIndex
 
 Rows = Iterable[Row]
@@ -39,13 +39,20 @@ class Pipeline:
         rows: Rows = [outer]
         position = 0
         results: list[Any] = []
+        loops = [i for i, statement in enumerate(statements) if isinstance(statement, n.ForEach | n.Traversal)]
+        base = outer
         while position < len(statements):
             statement = statements[position]
+            if loops and position == loops[0]:
+                rows = list(rows)
+                base = rows[0] if rows else outer
             if vector is not None and position == vector[0]:
                 rows = self._near(vector[1], rows)
                 position += vector[1].statements
                 continue
-            if isinstance(statement, n.Return):
+            if isinstance(statement, n.Collect):
+                rows = collected(statement, rows, base, self.context, self.compiler)
+            elif isinstance(statement, n.Return):
                 results = self._returned(statement, rows)
                 rows = []
             else:
@@ -68,8 +75,6 @@ class Pipeline:
             return self._sort(node, rows)
         if isinstance(node, n.Limit):
             return self._limit(node, rows, count_all=last_limit and bool(self.context.options.get("fullCount")))
-        if isinstance(node, n.Collect):
-            return collected(node, rows, self.context, self.compiler)
         assert isinstance(node, n.Modification)
         return modified(node, rows, self.context, self.compiler)
 
@@ -131,8 +136,10 @@ class Pipeline:
             self.context.hold(visible(row))
         for key in reversed(node.keys):
             evaluate = self.compiler.compile(key.value)
-            direction = self.compiler.name_of(key.direction).upper()
-            ordered.sort(key=lambda row, evaluate=evaluate: sort_key(evaluate(row)), reverse=direction == "DESC")  # type: ignore[misc]
+            keys = sort_keys([evaluate(row) for row in ordered])
+            descending = self.compiler.name_of(key.direction).upper() == "DESC"
+            order = sorted(range(len(ordered)), key=keys.__getitem__, reverse=descending)
+            ordered = [ordered[position] for position in order]
         return iter(ordered)
 
     def _limit(self, node: n.Limit, rows: Rows, *, count_all: bool) -> Iterator[Row]:

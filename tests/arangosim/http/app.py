@@ -103,6 +103,10 @@ class _Edge:
             reply = Reply(error.http, error.body())
             if error.http == 401:
                 reply = Reply(401, error.body(), {"WWW-Authenticate": 'Bearer token_type="JWT", realm="ArangoDB"'})
+        except Exception as error:
+            # A defect of this server must fail the test that met it, not look like an answer of ArangoDB.
+            self._journal.crashes.append(error)
+            raise
         content = b"" if reply.body is None or request.method == "HEAD" else dumps(reply.body)
         return web.Response(
             body=content, status=reply.status, headers=dict(reply.headers), content_type="application/json"

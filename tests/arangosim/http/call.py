@@ -20,6 +20,10 @@ class Reply(NamedTuple):
     headers: dict[str, str] = {}  # noqa: RUF012 - never changed
 
 
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
 @dataclass
 class Call:
     """`path` holds the values of the route's variable parts; `user` is who authenticated."""
@@ -50,7 +54,7 @@ class Call:
         """The parsed body. Raises ArangoError 600."""
         if not self._parsed:
             try:
-                self._parsed.append(json.loads(self.raw_body))
+                self._parsed.append(json.loads(self.raw_body, parse_constant=_refuse_constant))
             except ValueError as error:
                 raise ArangoError(CORRUPTED_JSON, str(error)) from error
         return self._parsed[0]

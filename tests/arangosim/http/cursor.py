@@ -18,7 +18,7 @@ from tests.arangosim.errors import (
 from tests.arangosim.http.call import Call, Reply, Route, ok
 from tests.arangosim.journal import QueryRecord
 
-DEFAULT_BATCH = 1000
+DEFAULT_BATCH, DEFAULT_SECONDS = 1000, 30
 
 
 def _text(body: dict[str, Any]) -> str:
@@ -61,10 +61,15 @@ def created(call: Call) -> Reply:
     head: dict[str, Any] = {"cached": False, "extra": found.extra, "error": False, "code": 201}
     if body.get("count"):
         head["count"] = len(found.rows)
-    retriable = bool(options.get("allowRetry"))
-    return Reply(
-        201, call.state.cursors.open(found.rows, batch_size, head, retriable=retriable, owner=call.coordinator)
+    first = call.state.cursors.open(
+        found.rows,
+        batch_size,
+        head,
+        retriable=bool(options.get("allowRetry")),
+        owner=call.coordinator,
+        seconds=body.get("ttl", DEFAULT_SECONDS),
     )
+    return Reply(201, first)
 
 
 def continued(call: Call) -> Reply:

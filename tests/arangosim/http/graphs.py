@@ -31,7 +31,7 @@ def dropped(call: Call) -> Reply:
     if call.flag("dropCollections"):
         kept = {name for g in call.database.graphs.values() for name in (*g.definitions, *g.vertex_collections())}
         for name in {*graph.definitions, *graph.vertex_collections()} - kept:
-            call.database.drop_collection(name, system=False)
+            call.database.drop_collection(name)
     return ok({"removed": True}, 202)
 
 
@@ -49,7 +49,7 @@ def orphan_removed(call: Call) -> Reply:
     graph = _graph(call)
     graph.remove_orphan(call.path["collection"])
     if call.flag("dropCollection"):
-        call.database.drop_collection(call.path["collection"], system=False)
+        call.database.drop_collection(call.path["collection"])
     return ok({"graph": graph.body()}, 202)
 
 
@@ -73,7 +73,7 @@ def definition_removed(call: Call) -> Reply:
     graph = _graph(call)
     graph.remove_definition(call.path["collection"])
     if call.flag("dropCollections"):
-        call.database.drop_collection(call.path["collection"], system=False)
+        call.database.drop_collection(call.path["collection"])
     return ok({"graph": graph.body()}, 202)
 
 

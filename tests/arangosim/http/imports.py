@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tests.arangosim.collection import Collection
-from tests.arangosim.errors import BAD_PARAMETER, UNIQUE_CONSTRAINT_VIOLATED, ArangoError
+from tests.arangosim.errors import BAD_PARAMETER, ArangoError
 from tests.arangosim.http.call import Call, Reply, Route, ok
 
 _MODES = ("error", "update", "replace", "ignore")
@@ -66,9 +66,7 @@ def _filled(
             _, old = collection.insert(document, overwrite=None if mode == "error" else mode)
         except ArangoError as error:
             if stop_at_error:
-                raise ArangoError(
-                    UNIQUE_CONSTRAINT_VIOLATED if error.number == 1210 else BAD_PARAMETER, error.message
-                ) from error
+                raise
             counts["errors"] += 1
             details.append(f"at position {position}: {error.message}")
             continue

@@ -9,6 +9,7 @@ from arango import ArangoClient
 from arango.http import DefaultHTTPClient
 from arangoasync import ArangoClient as AsyncArangoClient
 from arangoasync.auth import Auth
+from arangoasync.http import AioHTTPClient
 from arangoasync.typings import CollectionType
 
 from tests.arangosim import ArangoSim
@@ -154,7 +155,8 @@ class AsyncDriver:
         self._runner = asyncio.Runner()
 
         async def connect() -> Any:
-            self._client = AsyncArangoClient(hosts=sim.urls)
+            # Loading the machine's certificates would take longer than most tests.
+            self._client = AsyncArangoClient(hosts=sim.urls, http_client=AioHTTPClient(ssl_context=False))
             return await self._client.db(database, auth_method="jwt", auth=Auth(user, password))
 
         self.db: Any = self._runner.run(connect())

@@ -93,3 +93,21 @@ def test_a_query_can_be_parsed_without_running(post):
     assert sorted(reply["bindVars"]) == ["@c", "x"]
     assert reply["collections"] == ["other"]
     assert post("/_api/query", {"query": "FOR"})[1]["errorNum"] == 1501
+
+
+def test_a_cursor_expires_after_its_time_to_live(sim, post):
+    _, short = post("/_api/cursor", {"query": "FOR i IN 1..5 RETURN i", "batchSize": 2, "ttl": 5})
+    _, usual = post("/_api/cursor", {"query": "FOR i IN 1..5 RETURN i", "batchSize": 2})
+
+    sim.clock.advance(6)
+
+    assert post(f"/_api/cursor/{short['id']}")[1]["errorNum"] == 1600
+    assert post(f"/_api/cursor/{usual['id']}")[1]["result"] == [3, 4]
+
+
+def test_not_a_number_is_no_json(sim):
+    body = '{"query": "RETURN @x", "bindVars": {"x": NaN}}'
+
+    answer = requests.post(f"{sim.url}/_api/cursor", data=body, auth=("root", ""), timeout=5)
+
+    assert answer.json()["errorNum"] == 600

@@ -91,8 +91,10 @@ def test_an_edge_without_its_ends_is_1233(driver, refused):
     driver.create_collection("e", edge=True)
 
     assert refused(lambda: driver.insert("e", {"_from": "c/a"})) == (1233, 400)
-    driver.insert("e", {"_from": "c/a", "_to": "c/b"})
-    assert driver.count("e") == 1
+    driver.insert("e", {"_key": "k", "_from": "c/a", "_to": "c/b"})
+    assert refused(lambda: driver.replace("e", {"_key": "k", "w": 1})) == (1233, 400)
+    driver.update("e", {"_key": "k", "w": 1})
+    assert driver.get("e", "k")["_to"] == "c/b"
 
 
 @pytest.mark.parametrize(

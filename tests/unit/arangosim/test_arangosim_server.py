@@ -128,3 +128,15 @@ def test_the_journal_keeps_queries_with_their_bind_variables_and_limits(sim, dri
     assert bad.error_number == 1540
     assert [record.status for record in sim.requests if record.path.endswith("/cursor")] == [201, 400]
     assert sim.requests[-1].json()["query"] == "RETURN UNKNOWN()"
+
+
+def test_a_defect_of_the_server_itself_fails_the_test_that_met_it(monkeypatch):
+    sim = ArangoSim().start()
+    monkeypatch.setattr(type(sim.state), "database", lambda _state, _name: 1 / 0)
+
+    answer = requests.get(f"{sim.url}/_api/version", auth=("root", ""), timeout=5)
+
+    assert answer.status_code == 500
+    with pytest.raises(ExceptionGroup, match="defects") as caught:
+        sim.close()
+    assert isinstance(caught.value.exceptions[0], ZeroDivisionError)

@@ -135,6 +135,20 @@ def test_a_graph_is_created_once_with_its_collections_and_defines_its_edges(driv
     assert refused(lambda: driver.create_graph("bad name", definitions)) == (1208, 400)
 
 
+def test_a_collection_of_a_graph_cannot_be_dropped_before_the_graph(driver, refused):
+    assert refused(lambda: driver.drop_collection("HAS")) == (1942, 500)
+    assert refused(lambda: driver.drop_collection("S")) == (1942, 500)
+
+
+def test_a_replaced_definition_leaves_its_unused_collections_as_orphans(sim, driver):
+    graph = sim.state.database("_system").graph("G")
+
+    graph.replace_definition({"collection": "HAS", "from": ["D"], "to": ["S"]})
+
+    assert graph.body()["edgeDefinitions"] == [{"collection": "HAS", "from": ["D"], "to": ["S"]}]
+    assert graph.orphans == ["C"]
+
+
 def test_documents_through_the_graph_keep_it_whole(sim):
     client = ArangoClient(hosts=sim.url)
     graph = client.db().graph("G")

@@ -49,6 +49,12 @@ def exponential(value: Any) -> Any:
     return finite(math.exp(to_number(value)))
 
 
+@aql_with_context("RAND", 0)
+def rand(context: Any, _row: Any) -> float:
+    """From the server's seeded generator, so that runs repeat."""
+    return float(context.database.server.random.random())
+
+
 @aql_with_context("DATE_NOW", 0)
 def date_now(context: Any, _row: Any) -> int:
     return int(context.database.server.clock.now() * 1000)

@@ -10,19 +10,19 @@ from tests.arangosim.errors import (
     QUERY_VECTOR_SEARCH_NOT_APPLIED,
     ArangoError,
 )
-from tests.arangosim.values import is_number
+from tests.arangosim.vector_index import number_array
 
 
 def _pair(function: str, left: Any, right: Any) -> tuple[Any, Any] | None:
     """Two float64 arrays of equal length; None when an argument is no array of numbers. Raises ArangoError 1542."""
-    for value in (left, right):
-        if not isinstance(value, list) or not all(map(is_number, value)):
-            return None
-    if len(left) != len(right):
+    first, second = number_array(left), number_array(right)
+    if first is None or second is None:
+        return None
+    if first.shape != second.shape:
         raise ArangoError(
-            QUERY_FUNCTION_ARGUMENT_TYPE_MISMATCH, f"'{function}()': lengths {len(left)} and {len(right)} differ"
+            QUERY_FUNCTION_ARGUMENT_TYPE_MISMATCH, f"'{function}()': lengths {len(first)} and {len(second)} differ"
         )
-    return np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    return first.astype(np.float64), second.astype(np.float64)
 
 
 @aql("COSINE_SIMILARITY", 2)
