@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+CONNECT_TIMEOUT_S = 0.8
+"""How long a coordinator may take to accept a connection; a dead host is noticed within 1 s."""
 SHUNNED_S = 2.0
 """How long a coordinator that failed is asked last; it is in use again well within 5 s of its return."""
 

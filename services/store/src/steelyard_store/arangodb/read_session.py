@@ -21,14 +21,13 @@ from arangoasync.serialization import Deserializer, Serializer
 from arangoasync.typings import QueryProperties
 
 from steelyard_store.arangodb.address import ArangoAddress
-from steelyard_store.arangodb.coordinators import Coordinators
+from steelyard_store.arangodb.coordinators import CONNECT_TIMEOUT_S, Coordinators
 from steelyard_store.arangodb.faults import HostUnreachable, typed_errors
 from steelyard_store.errors import StoreClosed, StoreUnavailable
 
 Remaining = Callable[[], float | None]
 """Seconds until the caller's deadline, None when there is no caller with one."""
 
-_CONNECT_TIMEOUT_S = 0.9
 _MAX_CONNECTIONS = 64
 _KEEPALIVE_S = 30.0
 _MAX_REPLY_BYTES = 256 * 2**20
@@ -71,7 +70,7 @@ class _Http(HTTPClient):
         return aiohttp.ClientSession(
             base_url=host,
             connector=aiohttp.TCPConnector(limit=_MAX_CONNECTIONS, keepalive_timeout=_KEEPALIVE_S, ssl=self._tls),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT_S),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=self._headers,
         )

@@ -17,12 +17,11 @@ from arango.response import Response
 from requests.adapters import HTTPAdapter
 
 from steelyard_store.arangodb.address import ArangoAddress
-from steelyard_store.arangodb.coordinators import Coordinators
+from steelyard_store.arangodb.coordinators import CONNECT_TIMEOUT_S, Coordinators
 from steelyard_store.arangodb.faults import HostUnreachable, typed_errors
 from steelyard_store.errors import StoreClosed
 
 _Result = TypeVar("_Result")
-_CONNECT_TIMEOUT_S = 0.9
 SYSTEM_DATABASE = "_system"
 
 
@@ -66,7 +65,7 @@ class _Http(HTTPClient):
                 params=params,
                 data=data.encode() if isinstance(data, str) else data,
                 auth=auth,
-                timeout=(_CONNECT_TIMEOUT_S, self.request_timeout),
+                timeout=(CONNECT_TIMEOUT_S, self.request_timeout),
                 allow_redirects=False,
             )
         except requests.exceptions.ConnectTimeout as cause:
