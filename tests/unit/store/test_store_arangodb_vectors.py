@@ -8,7 +8,7 @@ import pytest
 from steelyard_store import Filter, StoreError, StoreUnavailable
 from steelyard_store.arangodb import ArangoReader, vector_search
 from steelyard_store.arangodb.maintenance import migrate
-from steelyard_store.arangodb.vector_search import direction
+from steelyard_store.arangodb.vector_search import direction, probes
 from tests.arangosim import Status
 from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, cosine, ids, publication, vectors
 from tests.unit.store.graph_store import Place, address_on, crowd, crowded, place_on, server
@@ -62,7 +62,7 @@ async def test_an_index_is_used_and_equals_the_exact_search_when_all_lists_are_p
                 }
             asked = approximate_queries(place)
             assert len(asked) == len(QUERIES)
-            assert {binds["n_probe"] for binds in asked} == {32}
+            assert {binds["n_probe"] for binds in asked} == {LISTS}
             assert place.fallbacks == []
 
 
@@ -212,3 +212,8 @@ def test_a_direction_has_unit_length_for_every_finite_query() -> None:
         query[3] = value
         assert direction(query)[3] == 1.0
     assert np.linalg.norm(direction(np.full(DIMENSION, huge, dtype=np.float32))) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("lists", "probed"), [(1, 1), (20, 20), (100, 32), (256, 32), (316, 39), (1_000, 125)])
+def test_a_search_looks_into_32_lists_or_an_eighth_of_many(lists: int, probed: int) -> None:
+    assert probes(lists) == probed

@@ -28,11 +28,8 @@ class Configuration:
     store_path: Path = Path("store.db")
     arango_url: tuple[str, ...] = ("http://one:8529", "http://two:8529")
     arango_database: str = "lab"
-    arango_graph: str = "G"
     arango_user: str | None = "root"
     arango_password_file: str | None = None
-    arango_nprobe: int = 40
-    arango_memory_limit_mb: int = 64
 
 
 async def test_the_embedded_store_is_a_path(tmp_path: Path) -> None:
@@ -51,11 +48,8 @@ async def test_the_arangodb_store_is_an_address(tmp_path: Path) -> None:
     assert location == ArangoAddress(
         urls=("http://one:8529", "http://two:8529"),
         database="lab",
-        graph="G",
         username="root",
         password="correct horse",
-        n_probe=40,
-        memory_limit_bytes=64 * 2**20,
     )
     assert "horse" not in f"{location} {location!r}"
     async with opening.open_reader(location) as reader, opening.open_writer(location) as writer:

@@ -20,8 +20,6 @@ from steelyard_store.records import ModelIdentity
 if TYPE_CHECKING:
     from steelyard_store.arangodb import ArangoAddress
 
-_MIB = 2**20
-
 
 class StoreConfiguration(Protocol):
     """The settings of a store, whoever reads them."""
@@ -39,19 +37,10 @@ class StoreConfiguration(Protocol):
     def arango_database(self) -> str: ...
 
     @property
-    def arango_graph(self) -> str: ...
-
-    @property
     def arango_user(self) -> str | None: ...
 
     @property
     def arango_password_file(self) -> str | None: ...
-
-    @property
-    def arango_nprobe(self) -> int: ...
-
-    @property
-    def arango_memory_limit_mb(self) -> int: ...
 
 
 class OpenedReader(ChunkReader, Protocol):
@@ -90,11 +79,8 @@ def locate(configuration: StoreConfiguration) -> Path | ArangoAddress:
     return ArangoAddress(
         urls=tuple(configuration.arango_url),
         database=configuration.arango_database,
-        graph=configuration.arango_graph,
         username=configuration.arango_user or "",
         password=read_password("ARANGO_PASSWORD_FILE", configuration.arango_password_file),
-        n_probe=configuration.arango_nprobe,
-        memory_limit_bytes=configuration.arango_memory_limit_mb * _MIB,
     )
 
 

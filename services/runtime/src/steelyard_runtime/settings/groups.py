@@ -95,21 +95,11 @@ class StoreSettings(Settings):
     arango_database: StoreNameSetting = Field(
         default="steelyard", description="Database of the ArangoDB store; created when the user may."
     )
-    arango_graph: StoreNameSetting = Field(
-        default="STEELYARD",
-        description="Graph of the ArangoDB store; its collections are named after it.",
-    )
     arango_user: OptionalTextSetting = Field(
         default="root", description="ArangoDB user; empty when the password file holds an access token."
     )
     arango_password_file: OptionalTextSetting = Field(
         default=None, description="File with the ArangoDB user's password, or with an access token."
-    )
-    arango_nprobe: Annotated[IntSetting, Field(ge=16, le=4096)] = Field(
-        default=32, description="Lists of the vector index that a search looks into; more find more and take longer."
-    )
-    arango_memory_limit_mb: Annotated[IntSetting, Field(ge=16, le=65_536)] = Field(
-        default=512, description="Memory in MiB that one query may take on the ArangoDB server."
     )
 
     @model_validator(mode="after")

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-LEAST_PROBES = 16
-"""The server's own default of 1 list finds less than half of the nearest vectors."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArangoAddress:
@@ -14,19 +11,19 @@ class ArangoAddress:
 
     Attributes:
         urls: base URLs of the server, or of the coordinators of a cluster, in order of preference.
-        graph: the prefix of all names; several stores can share a database.
+        graph: the beginning of all names; several stores can share a database.
         username: empty when ``password`` is an access token.
-        n_probe: lists that an approximate vector search looks into.
+        n_probe: lists that an approximate vector search looks into; None chooses by the number of lists.
         memory_limit_bytes: what one query may use on the server.
         timeout_s: longest time for a call whose caller has no deadline of its own.
     """
 
     urls: tuple[str, ...]
     database: str
-    graph: str
     username: str
     password: str = field(repr=False)
-    n_probe: int = 32
+    graph: str = "STEELYARD"
+    n_probe: int | None = None
     memory_limit_bytes: int = 512 * 2**20
     timeout_s: float = 30.0
 

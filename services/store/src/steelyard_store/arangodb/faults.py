@@ -64,7 +64,7 @@ _BY_NUMBER: dict[int, tuple[type[StoreError], str]] = {
     errno.LOCK_TIMEOUT: (StoreBusy, "the lock could not be taken"),
     errno.CLUSTER_TIMEOUT: (StoreUnavailable, "a server of the cluster did not answer in time"),
     errno.QUERY_KILLED: (StoreUnavailable, "the query took longer than it was allowed to"),
-    errno.RESOURCE_LIMIT: (StoreUnavailable, "the query needs more than ARANGO_MEMORY_LIMIT_MB"),
+    errno.RESOURCE_LIMIT: (StoreUnavailable, "the query needs more memory than it may take"),
     errno.READ_ONLY: (StoreUnavailable, "the server is read-only"),
     errno.SHUTTING_DOWN: (StoreUnavailable, "the server is shutting down"),
     errno.FILESYSTEM_FULL: (StoreFull, "no space is left on the server's disk"),

@@ -14,6 +14,7 @@ from steelyard_store.arangodb.address import ArangoAddress
 from steelyard_store.arangodb.meta import Meta
 from steelyard_store.arangodb.queries import META_KEY
 from steelyard_store.arangodb.schema import complete_schema, read_meta
+from steelyard_store.arangodb.vector_search import probes
 from steelyard_store.arangodb.write_session import WriteSession
 
 LEAST_CHUNKS = 10_000
@@ -150,7 +151,7 @@ def _drop_index(address: ArangoAddress, database: StandardDatabase) -> None:
 
 
 def _build_index(address: ArangoAddress, dimension: int, lists: int, database: StandardDatabase) -> None:
-    parameters = {"metric": "cosine", "dimension": dimension, "nLists": lists, "defaultNProbe": address.n_probe}
+    parameters = {"metric": "cosine", "dimension": dimension, "nLists": lists, "defaultNProbe": probes(lists)}
     database.collection(address.chunks).add_index(
         {"type": "vector", "name": VECTOR_INDEX, "fields": ["embedding"], "params": parameters}
     )
