@@ -1,16 +1,12 @@
-"""What is refused before a query runs: bind parameters, functions, variables, collections."""
+"""What is refused before a query runs: unknown functions, variables, collections, views, graphs."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tests.arangosim.aql import functions
 from tests.arangosim.aql import nodes as n
 from tests.arangosim.aql.functions.registry import FUNCTIONS, checked
 from tests.arangosim.errors import (
     COLLECTION_TYPE_INVALID,
     DATA_SOURCE_NOT_FOUND,
-    QUERY_BIND_PARAMETER_MISSING,
-    QUERY_BIND_PARAMETER_TYPE,
-    QUERY_BIND_PARAMETER_UNDECLARED,
     QUERY_COLLECTION_USED_IN_EXPRESSION,
     QUERY_PARSE,
     QUERY_VARIABLE_REDECLARED,
@@ -20,49 +16,26 @@ from tests.arangosim.errors import (
 if TYPE_CHECKING:
     from tests.arangosim.state import Database
 
-__all__ = ["bind_names", "check_binds", "check_functions", "check_names", "functions"]
-
-
-def bind_names(query: n.Query) -> list[str]:
-    """The bind parameters that the query declares; a collection's name starts with @."""
-    names: dict[str, None] = {}
-    for node in query.walk():
-        if isinstance(node, n.Bind):
-            names[node.name] = None
-        elif isinstance(node, n.CollectionName) and node.bound:
-            names[f"@{node.name}"] = None
-    return list(names)
-
-
-def check_binds(query: n.Query, binds: dict[str, Any]) -> None:
-    """Raises ArangoError 1551, 1552, 1553."""
-    declared = bind_names(query)
-    for name in declared:
-        if name not in binds:
-            raise ArangoError(QUERY_BIND_PARAMETER_MISSING, f"'{name}'")
-        if name.startswith("@") and (not isinstance(binds[name], str) or not binds[name]):
-            raise ArangoError(QUERY_BIND_PARAMETER_TYPE, f"'{name}'")
-    for name in binds:
-        if name not in declared:
-            raise ArangoError(QUERY_BIND_PARAMETER_UNDECLARED, f"'{name}'")
-
 
 def check_functions(query: n.Query) -> None:
-    """Raises ArangoError 1540, 1541; 1501 for a search function outside SEARCH."""
+    """Raises ArangoError 1540, 1541."""
     for node in query.walk():
         if isinstance(node, n.Call):
             checked(node.name, len(node.arguments))
 
 
-class check_names:  # noqa: N801 - used as a function: the class only carries what one walk needs
-    """Resolve every name. Raises ArangoError 1203, 1511, 1568."""
+def check_names(query: n.Query, database: "Database") -> None:
+    """Resolve every variable, collection, view and graph. Raises ArangoError 1203, 1218, 1501, 1511, 1568, 1924."""
+    _Names(database).query(query, frozenset())
 
-    def __init__(self, query: n.Query, binds: dict[str, Any], database: "Database") -> None:
-        self._binds = binds
+
+class _Names:
+    """A walk over the tree with the variables that each part can see."""
+
+    def __init__(self, database: "Database") -> None:
         self._database = database
-        self._query(query, frozenset())
 
-    def _query(self, query: n.Query, outer: frozenset[str]) -> None:
+    def query(self, query: n.Query, outer: frozenset[str]) -> None:
         scope = main = outer
         for collection in query.declared:
             self._source(collection, view=True)
@@ -87,8 +60,8 @@ class check_names:  # noqa: N801 - used as a function: the class only carries wh
                 for edge in node.graph:
                     self._edges(edge.collection)
             else:
-                name = self._binds[node.graph.name] if isinstance(node.graph, n.Bind) else node.graph.value  # type: ignore[attr-defined]
-                self._database.graph(name)
+                assert isinstance(node.graph, n.Literal)
+                self._database.graph(node.graph.value)
             inner = self._declare(scope, *node.variables)
             prune_scope = inner if node.prune_variable is None else self._declare(inner, node.prune_variable)
             self._expressions((node.prune,), inner)
@@ -130,14 +103,12 @@ class check_names:  # noqa: N801 - used as a function: the class only carries wh
             self._expressions((node,), scope)
 
     def _source(self, node: n.CollectionName, *, view: bool = False) -> None:
-        name = self._binds[f"@{node.name}"] if node.bound else node.name
-        if not (view and name in self._database.views):
-            self._database.collection(name)
+        if not (view and node.name in self._database.views):
+            self._database.collection(node.name)
 
     def _edges(self, node: n.CollectionName) -> None:
-        name = self._binds[f"@{node.name}"] if node.bound else node.name
-        if not self._database.collection(name).is_edge:
-            raise ArangoError(COLLECTION_TYPE_INVALID, f"{name} is no edge collection")
+        if not self._database.collection(node.name).is_edge:
+            raise ArangoError(COLLECTION_TYPE_INVALID, f"{node.name} is no edge collection")
 
     def _expressions(self, nodes: tuple[n.Node | None, ...], scope: frozenset[str]) -> None:
         for node in nodes:
@@ -150,11 +121,11 @@ class check_names:  # noqa: N801 - used as a function: the class only carries wh
         elif isinstance(node, n.CollectionName):
             raise ArangoError(QUERY_COLLECTION_USED_IN_EXPRESSION, node.name)
         elif isinstance(node, n.Subquery):
-            self._query(node.query, scope)
+            self.query(node.query, scope)
         elif isinstance(node, n.Expansion):
             self._expression(node.base, scope)
             self._expressions((node.condition, node.limit, node.element), scope | {"CURRENT"})
-        elif isinstance(node, n.Call) and FUNCTIONS[node.name].takes_collection:
+        elif isinstance(node, n.Call) and FUNCTIONS[node.name].collection_argument:
             head, *rest = node.arguments
             self._for_source(head, scope)
             self._expressions(tuple(rest), scope)

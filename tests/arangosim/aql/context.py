@@ -1,4 +1,4 @@
-"""What a running query sees: its database through a transaction, its bind variables, its limits, its counters.
+"""What a running query sees: its database through a transaction, its limits, its counters.
 
 `declared` are the collections of the query's WITH."""
 
@@ -56,7 +56,6 @@ class QueryContext:
 
     database: "Database"
     transaction: DataAccess
-    binds: dict[str, Any]
     limits: Limits = field(default_factory=Limits)
     options: dict[str, Any] = field(default_factory=dict)
     statistics: Statistics = field(default_factory=Statistics)

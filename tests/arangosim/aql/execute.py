@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from tests.arangosim.aql import nodes as n
 from tests.arangosim.aql import vector_rule
-from tests.arangosim.aql.checks import check_binds, check_functions, check_names
+from tests.arangosim.aql.binding import bound
+from tests.arangosim.aql.checks import check_functions, check_names
 from tests.arangosim.aql.context import Limits, QueryContext
 from tests.arangosim.aql.parser import parse
 from tests.arangosim.aql.pipeline import Pipeline
@@ -24,14 +25,14 @@ class Result:
 
 
 def checked_query(text: str, binds: dict[str, Any], database: "Database") -> n.Query:
-    """The parsed query after every check that needs no data. Raises ArangoError."""
-    query = parse(text)
-    check_functions(query)
-    check_binds(query, binds)
-    check_names(query, binds, database)
+    """The parsed query with its bind parameters filled in, after every check that needs no data. Raises ArangoError."""
+    parsed = parse(text)
+    check_functions(parsed)
+    query = bound(parsed, binds)
+    check_names(query, database)
     for part in query.walk():
         if isinstance(part, n.Query):
-            vector_rule.plan(part.statements, binds, database)
+            vector_rule.plan(part.statements, database)
     return query
 
 
@@ -52,30 +53,25 @@ def execute(
     if transaction is None and changes:
         own = Transaction("query", database, set(), None)
         try:
-            result = _run(query, binds, database, own, limits, options, started)
+            result = _run(query, database, own, limits, options, started)
             own.commit()
         finally:
             if own.status == "running":
                 own.abort()
         return result
-    return _run(query, binds, database, transaction or DirectReads(database), limits, options, started)
+    return _run(query, database, transaction or DirectReads(database), limits, options, started)
 
 
 def _run(
     query: n.Query,
-    binds: dict[str, Any],
     database: "Database",
     access: DataAccess,
     limits: Limits | None,
     options: dict[str, Any] | None,
     started: float,
 ) -> Result:
-    context = QueryContext(database, access, binds, limits or Limits(), options or {}, started=started)
-    context.declared = frozenset(
-        str(binds[f"@{node.name}"]) if node.bound else node.name
-        for node in query.walk()
-        if isinstance(node, n.CollectionName)
-    )
+    context = QueryContext(database, access, limits or Limits(), options or {}, started=started)
+    context.declared = frozenset(node.name for node in query.walk() if isinstance(node, n.CollectionName))
     context.check_runtime()
     rows = Pipeline(context).run(query, {})
     return Result(rows, {"warnings": context.warnings, "stats": context.statistics.body()})

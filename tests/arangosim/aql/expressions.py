@@ -40,14 +40,13 @@ def _flattened(items: list[Any], levels: int) -> list[Any]:
 
 
 class Compiler:
-    """Compiles the expressions of one query execution; bind parameters become constants."""
+    """Compiles the expressions of one query execution, from which bind parameters are gone."""
 
     def __init__(self, context: QueryContext, run_subquery: RunSubquery) -> None:
         self._context = context
         self._run_subquery = run_subquery
         self._cases: dict[type[n.Node], Callable[[Any], Evaluate]] = {
             n.Literal: lambda node: self._constant(node.value),
-            n.Bind: lambda node: self._constant(context.binds[node.name]),
             n.Reference: self._reference,
             n.CollectionName: self._collection,
             n.Attribute: self._attribute,
@@ -68,9 +67,6 @@ class Compiler:
 
     def optional(self, node: n.Node | None) -> Evaluate | None:
         return None if node is None else self.compile(node)
-
-    def name_of(self, name: str | n.Bind) -> str:
-        return to_string(self._context.binds[name.name]) if isinstance(name, n.Bind) else name
 
     @staticmethod
     def _constant(value: Any) -> Evaluate:
@@ -93,7 +89,8 @@ class Compiler:
         raise ArangoError(QUERY_COLLECTION_USED_IN_EXPRESSION, node.name)
 
     def _attribute(self, node: n.Attribute) -> Evaluate:
-        base, name = self.compile(node.base), self.name_of(node.name)
+        base, name = self.compile(node.base), node.name
+        assert isinstance(name, str)
         return lambda row: attribute_of(base(row), name)
 
     def _index(self, node: n.Index) -> Evaluate:
@@ -158,8 +155,9 @@ class Compiler:
     def _call(self, node: n.Call) -> Evaluate:
         function = FUNCTIONS[node.name]
         context = self._context
-        if function.takes_collection and isinstance(node.arguments[0], n.Reference | n.CollectionName):
-            arguments = [self._collection_or_value(node.arguments[0]), *map(self.compile, node.arguments[1:])]
+        if function.collection_argument and isinstance(node.arguments[0], n.Reference | n.CollectionName):
+            head = self._collection_or_value(node.arguments[0], function.collection_argument)
+            arguments = [head, *map(self.compile, node.arguments[1:])]
         elif function.scores:
             arguments = [self._scorer(node.arguments[0]), *map(self.compile, node.arguments[1:])]
         else:
@@ -179,12 +177,12 @@ class Compiler:
         name = scorer_name(node.name) if isinstance(node, n.Reference) else ""
         return lambda row: row.get(name)
 
-    def _collection_or_value(self, node: n.Reference | n.CollectionName) -> Evaluate:
-        name = to_string(self._context.binds[f"@{node.name}"]) if isinstance(node, n.CollectionName) else node.name
+    def _collection_or_value(self, node: n.Reference | n.CollectionName, wanted: str) -> Evaluate:
+        name = node.name
 
         def evaluate(row: Row) -> Any:
             if name in row and isinstance(node, n.Reference):
                 return row[name]
-            return list(self._context.collection(name).documents.values())
+            return name if wanted == "name" else list(self._context.collection(name).documents.values())
 
         return evaluate

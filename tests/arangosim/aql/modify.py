@@ -9,14 +9,14 @@ from tests.arangosim.aql.expressions import Compiler
 from tests.arangosim.collection import Collection
 from tests.arangosim.documents import Document, key_of, revision_of
 from tests.arangosim.errors import ArangoError
-from tests.arangosim.values import compare, to_string
+from tests.arangosim.values import compare
 
 Change = tuple[Document | None, Document | None]
 
 
 def modified(node: n.Modification, rows: Iterable[Row], context: QueryContext, compiler: Compiler) -> Iterator[Row]:
     """Each row after its change, with OLD and NEW. All rows are read before the first change is made."""
-    name = to_string(context.binds[f"@{node.collection.name}"]) if node.collection.bound else node.collection.name
+    name = node.collection.name
     collection = context.transaction.writable(name)
     change = _Change(node, collection, compiler)
     pending = list(rows)

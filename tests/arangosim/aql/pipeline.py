@@ -19,7 +19,7 @@ from tests.arangosim.errors import (
     QUERY_PARSE,
     ArangoError,
 )
-from tests.arangosim.values import is_number, is_true, sort_keys, to_string, unique
+from tests.arangosim.values import is_number, is_true, sort_keys, unique
 from tests.arangosim.vector_index import VectorIndex
 
 Rows = Iterable[Row]
@@ -35,7 +35,7 @@ class Pipeline:
     def run(self, query: n.Query, outer: Row) -> list[Any]:
         """The query's result values; empty when it returns nothing."""
         statements = query.statements
-        vector = vector_rule.plan(statements, self.context.binds, self.context.database)
+        vector = vector_rule.plan(statements, self.context.database)
         rows: Rows = [outer]
         position = 0
         results: list[Any] = []
@@ -104,12 +104,9 @@ class Pipeline:
 
     def _named(self, source: n.Node) -> tuple[str | None, str | None]:
         """The view or the collection that a FOR reads, if it reads one."""
-        if isinstance(source, n.CollectionName):
-            name = to_string(self.context.binds[f"@{source.name}"]) if source.bound else source.name
-        elif isinstance(source, n.Reference):
-            name = source.name
-        else:
+        if not isinstance(source, n.CollectionName | n.Reference):
             return None, None
+        name = source.name
         if name in self.context.database.views:
             return name, None
         return None, name if name in self.context.database.collections else None
@@ -137,7 +134,7 @@ class Pipeline:
         for key in reversed(node.keys):
             evaluate = self.compiler.compile(key.value)
             keys = sort_keys([evaluate(row) for row in ordered])
-            descending = self.compiler.name_of(key.direction).upper() == "DESC"
+            descending = key.direction == "DESC"
             order = sorted(range(len(ordered)), key=keys.__getitem__, reverse=descending)
             ordered = [ordered[position] for position in order]
         return iter(ordered)

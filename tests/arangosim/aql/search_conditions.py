@@ -75,7 +75,7 @@ class SearchCompiler:
 
     def _path(self, node: n.Node) -> str | None:
         if isinstance(node, n.Attribute) and n.Reference(self._variable) in node.walk():
-            name = self._compiler.name_of(node.name)
+            name = str(node.name)
             if node.base == n.Reference(self._variable):
                 return name
             outer = self._path(node.base)

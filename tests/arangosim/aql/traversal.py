@@ -110,13 +110,7 @@ def _sources(
     node: n.Traversal, context: QueryContext, compiler: Compiler, options: _Options
 ) -> tuple[_Edges, frozenset[str] | None]:
     if isinstance(node.graph, tuple):
-        named = [
-            (
-                to_string(context.binds[f"@{edge.collection.name}"]) if edge.collection.bound else edge.collection.name,
-                edge.direction or node.direction,
-            )
-            for edge in node.graph
-        ]
+        named = [(edge.collection.name, edge.direction or node.direction) for edge in node.graph]
         vertices = None
     else:
         graph = context.database.graph(to_string(compiler.compile(node.graph)({})))

@@ -52,15 +52,13 @@ def uses_approximate(node: n.Node) -> bool:
     )
 
 
-def plan(
-    statements: tuple[n.Node, ...], binds: dict[str, Any], database: "Database"
-) -> tuple[int, VectorSearch] | None:
+def plan(statements: tuple[n.Node, ...], database: "Database") -> tuple[int, VectorSearch] | None:
     """Where the search starts and what it is, or None without such a call. Raises ArangoError 1554, 1555."""
     if not any(uses_approximate(statement) for statement in statements):
         return None
     for start, statement in enumerate(statements):
         if isinstance(statement, n.ForEach):
-            search = _matched(statement, statements[start + 1 :], binds, database)
+            search = _matched(statement, statements[start + 1 :], database)
             if search is not None:
                 covered = statements[start : start + search.statements]
                 others = [s for s in statements if s not in covered]
@@ -74,20 +72,13 @@ def _refused(reason: str) -> ArangoError:
     return ArangoError(QUERY_VECTOR_SEARCH_NOT_APPLIED, reason)
 
 
-def _collection_name(source: n.Node, binds: dict[str, Any], database: "Database") -> str | None:
-    if isinstance(source, n.CollectionName):
-        name = binds[f"@{source.name}"] if source.bound else source.name
-    elif isinstance(source, n.Reference):
-        name = source.name
-    else:
-        return None
+def _collection_name(source: n.Node, database: "Database") -> str | None:
+    name = source.name if isinstance(source, n.CollectionName | n.Reference) else None
     return name if name in database.collections else None
 
 
-def _matched(
-    loop: n.ForEach, following: tuple[n.Node, ...], binds: dict[str, Any], database: "Database"
-) -> VectorSearch | None:
-    collection = _collection_name(loop.source, binds, database)
+def _matched(loop: n.ForEach, following: tuple[n.Node, ...], database: "Database") -> VectorSearch | None:
+    collection = _collection_name(loop.source, database)
     if collection is None or loop.search is not None:
         return None
     lets: list[n.Assignment] = []
@@ -113,7 +104,7 @@ def _matched(
                 path,
                 METRIC_OF[call.name],
                 query,
-                _n_probe(call, binds),
+                _n_probe(call),
                 filters[0].condition if filters else None,
                 tuple(let for let in lets if let.name != score_name),
                 score_name,
@@ -195,10 +186,10 @@ def _index_for(database: "Database", collection: str, path: str, metric: str) ->
     raise _refused(f"no ready vector index with metric {metric} on {collection}.{path}")
 
 
-def _n_probe(call: n.Call, binds: dict[str, Any]) -> int | None:
+def _n_probe(call: n.Call) -> int | None:
     if len(call.arguments) < 3:
         return None
-    options = _constant(call.arguments[2], binds)
+    options = _constant(call.arguments[2])
     if not isinstance(options, dict) or options.keys() - {"nProbe"}:
         raise ArangoError(QUERY_PARSE, f"error parsing searchParameters: {options!r}")
     value = options.get("nProbe")
@@ -207,11 +198,9 @@ def _n_probe(call: n.Call, binds: dict[str, Any]) -> int | None:
     return value
 
 
-def _constant(node: n.Node, binds: dict[str, Any]) -> Any:
+def _constant(node: n.Node) -> Any:
     if isinstance(node, n.Literal):
         return node.value
-    if isinstance(node, n.Bind):
-        return binds[node.name]
     if isinstance(node, n.Object):
-        return {_constant(name, binds): _constant(value, binds) for name, value in node.members}
+        return {_constant(name): _constant(value) for name, value in node.members}
     return None

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.arangosim.aql import vector_rule
-from tests.arangosim.aql.checks import bind_names
+from tests.arangosim.aql.binding import bind_names
 from tests.arangosim.aql.context import Limits
 from tests.arangosim.aql.execute import checked_query, execute
 from tests.arangosim.aql.nodes import CollectionName, Query
@@ -85,11 +85,10 @@ def closed(call: Call) -> Reply:
 
 def explained(call: Call) -> Reply:
     body = call.object()
-    binds = _binds(body)
-    query = checked_query(_text(body), binds, call.database)
+    query = checked_query(_text(body), _binds(body), call.database)
     nodes: list[dict[str, Any]] = [{"type": "SingletonNode"}]
     rules = []
-    vector = vector_rule.plan(query.statements, binds, call.database)
+    vector = vector_rule.plan(query.statements, call.database)
     for position, statement in enumerate(query.statements):
         if vector is not None and position == vector[0]:
             search = vector[1]
@@ -104,11 +103,7 @@ def explained(call: Call) -> Reply:
             rules = ["use-vector-index", *(["push-filter-into-enumerate-near"] if search.condition else [])]
         elif vector is None or not vector[0] < position < vector[0] + vector[1].statements:
             nodes.append({"type": f"{type(statement).__name__}Node"})
-    collections = [
-        {"name": binds[f"@{node.name}"] if node.bound else node.name, "type": "read"}
-        for node in query.walk()
-        if isinstance(node, CollectionName)
-    ]
+    collections = [{"name": node.name, "type": "read"} for node in query.walk() if isinstance(node, CollectionName)]
     plan = {"nodes": nodes, "rules": rules, "collections": collections, "variables": [], "estimatedCost": 1}
     body = {"warnings": [], "stats": {}, "cacheable": True}
     return ok(body | ({"plans": [plan]} if call.object().get("options", {}).get("allPlans") else {"plan": plan}))

@@ -76,6 +76,14 @@ def test_l2_is_sorted_ascending_and_arguments_may_be_swapped(at_version):
     assert found == driver.query(text.replace("@q, d.l", "d.l, @q"), BINDS)
 
 
+def test_the_attribute_may_be_a_bind_parameter(at_version):
+    driver = at_version("3.12.6")
+    for access in ("d.@path", "d[@path]", "d['e']"):
+        text = near().replace("d.e", access)
+        binds = BINDS | {"path": "e"} if "@" in access else BINDS
+        assert driver.query(text, binds) == driver.query(near(), BINDS)
+
+
 def test_an_offset_skips_the_best(at_version):
     driver = at_version("3.12.6")
 

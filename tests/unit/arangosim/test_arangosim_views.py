@@ -79,6 +79,14 @@ def test_what_search_finds(driver, condition, expected):
     assert found(driver, condition) == expected
 
 
+def test_every_part_of_a_search_may_be_bound(driver):
+    text = """FOR d IN @@view SEARCH ANALYZER(d.@field IN TOKENS(@text, @analyzer), @analyzer) AND d[@scope] IN @scopes
+        OPTIONS @options SORT BM25(d) DESC LIMIT @k RETURN d._key"""
+    binds = {"@view": "v", "field": "text", "text": "dogs", "analyzer": "text_en", "scope": "scope", "scopes": ["a"]}
+
+    assert driver.query(text, binds | {"k": 3, "options": {"waitForSync": True}}) == ["fox"]
+
+
 def test_a_write_is_searchable_only_after_a_commit(sim, driver):
     condition = "ANALYZER(d.text == 'dog', 'text_en')"
     driver.insert("c", {"_key": "new", "text": "new dog"})

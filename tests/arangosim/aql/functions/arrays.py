@@ -13,7 +13,7 @@ def _array(value: Any, function: str) -> list[Any]:
     return value
 
 
-@aql("LENGTH", 1, takes_collection=True)
+@aql("LENGTH", 1, collection_argument="documents")
 def length(value: Any) -> int:
     if value is None or value is False:
         return 0
@@ -24,7 +24,7 @@ def length(value: Any) -> int:
     return len(value)
 
 
-aql("COUNT", 1, takes_collection=True)(length)
+aql("COUNT", 1, collection_argument="documents")(length)
 
 
 @aql("FIRST", 1)

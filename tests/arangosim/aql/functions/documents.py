@@ -7,7 +7,7 @@ from tests.arangosim.errors import DATA_SOURCE_NOT_FOUND, QUERY_FUNCTION_ARGUMEN
 from tests.arangosim.values import compare, is_true, to_string
 
 
-@aql_with_context("DOCUMENT", 1, 2)
+@aql_with_context("DOCUMENT", 1, 2, collection_argument="name")
 def document(context: Any, _row: Any, first: Any, second: Any = None) -> Any:
     """By id, by ids, or by collection and keys; what is not found is null, or left out of an array."""
     wanted = first if second is None else second

@@ -1,7 +1,7 @@
 """The table of AQL functions; the modules beside this one fill it."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from tests.arangosim.errors import (
     NOT_IMPLEMENTED,
@@ -11,16 +11,21 @@ from tests.arangosim.errors import (
 )
 
 Implementation = Callable[..., Any]
+CollectionArgument = Literal["", "documents", "name"]
 
 
 class Function(NamedTuple):
-    """`call(context, row, arguments)`; `maximum` None means any number of arguments."""
+    """`call(context, row, arguments)`; `maximum` None means any number of arguments.
+
+    `collection_argument`: what a collection's bare name as the first argument stands for. `scores`: the first argument
+    is the variable of a FOR over a view and arrives as its scorer.
+    """
 
     name: str
     minimum: int
     maximum: int | None
     call: Implementation
-    takes_collection: bool = False
+    collection_argument: CollectionArgument = ""
     scores: bool = False
 
 
@@ -28,7 +33,7 @@ FUNCTIONS: dict[str, Function] = {}
 
 
 def aql(
-    name: str, minimum: int, maximum: int | None = -1, *, takes_collection: bool = False
+    name: str, minimum: int, maximum: int | None = -1, *, collection_argument: CollectionArgument = ""
 ) -> Callable[[Implementation], Implementation]:
     """Register a function of its arguments alone. `maximum` defaults to `minimum`."""
 
@@ -36,20 +41,22 @@ def aql(
         def call(_context: Any, _row: Any, arguments: list[Any]) -> Any:
             return implementation(*arguments)
 
-        _add(Function(name, minimum, minimum if maximum == -1 else maximum, call, takes_collection))
+        _add(Function(name, minimum, minimum if maximum == -1 else maximum, call, collection_argument))
         return implementation
 
     return register
 
 
-def aql_with_context(name: str, minimum: int, maximum: int | None = -1) -> Callable[[Implementation], Implementation]:
+def aql_with_context(
+    name: str, minimum: int, maximum: int | None = -1, *, collection_argument: CollectionArgument = ""
+) -> Callable[[Implementation], Implementation]:
     """Register a function that also gets the query's context and row."""
 
     def register(implementation: Implementation) -> Implementation:
         def call(context: Any, row: Any, arguments: list[Any]) -> Any:
             return implementation(context, row, *arguments)
 
-        _add(Function(name, minimum, minimum if maximum == -1 else maximum, call))
+        _add(Function(name, minimum, minimum if maximum == -1 else maximum, call, collection_argument))
         return implementation
 
     return register
