@@ -5,6 +5,7 @@ A new store adds one class here and one entry in ``STORES``; no test names an im
 
 from __future__ import annotations
 
+import asyncio
 import os
 import uuid
 from dataclasses import dataclass, replace
@@ -139,7 +140,16 @@ class ArangoUnderTest:
         client.close()
 
     async def settle(self) -> None:
-        """A publication waits for the view before it becomes visible."""
+        """A publication waits for the view, a deletion does not: until then it is only in the words' statistics."""
+        await asyncio.to_thread(self._synchronise_view)
+
+    def _synchronise_view(self) -> None:
+        client = ArangoClient(hosts=self._address.urls[0])
+        database = client.db(self._address.database, self._address.username, self._address.password)
+        # A search that finds nothing, but that waits until the view has everything.
+        query = 'FOR c IN @@view SEARCH c.publication == "none" OPTIONS {waitForSync: true} RETURN 1'
+        database.aql.execute(query, bind_vars={"@view": self._address.view})
+        client.close()
 
 
 class LiveArangoUnderTest(ArangoUnderTest):
