@@ -12,11 +12,12 @@ from steelyard_models.catalogue import load_catalogue
 from steelyard_models.errors import ModelError
 from steelyard_models.fetch import locate
 from steelyard_models.tokenizer import TextTokenizer
+from steelyard_runtime import context
 from steelyard_runtime.app import Running, Service, create_app, service_token
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.http import Upstream
 from steelyard_runtime.metrics import Metrics
-from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
+from steelyard_store import opening
 from steelyard_store.errors import InvalidQuery, StoreError
 
 from .catalogue import Catalogue
@@ -30,7 +31,12 @@ _MIB = 2**20
 
 
 def build(settings: DataprepSettings) -> FastAPI:
-    """Build the app. Raises UnknownModelError, and ValueError for chunks that the embedding model could not read."""
+    """Build the app.
+
+    Raises UnknownModelError, and ValueError for chunks that the embedding model could not read, or for a password file
+    of the store that holds none.
+    """
+    location = opening.locate(settings)
     model = load_catalogue().model(settings.embedding_model_id)
     size = ChunkSize(settings.chunk_max_tokens, settings.chunk_overlap_tokens)
     if size.overlap_tokens >= size.max_tokens:
@@ -69,8 +75,8 @@ def build(settings: DataprepSettings) -> FastAPI:
         workers = Workers("dataprep", threads=1)
         async with AsyncExitStack() as stack:
             stack.callback(workers.close)
-            writer = await stack.enter_async_context(EmbeddedWriter(settings.store_path))
-            reader = await stack.enter_async_context(EmbeddedReader(settings.store_path))
+            writer = await stack.enter_async_context(opening.open_writer(location))
+            reader = await stack.enter_async_context(opening.open_reader(location, remaining=context.remaining_s))
             embedding = await stack.enter_async_context(
                 Upstream(Stage.EMBEDDING, settings.embedding_url, token=service_token(settings))
             )

@@ -60,6 +60,12 @@ def deadline() -> float | None:
     return None if request is None else request.deadline
 
 
+def remaining_s() -> float | None:
+    """Seconds until the deadline of the request being served, None outside of one; raises `deadline_exceeded`."""
+    request = _current.get(None)
+    return None if request is None else request.remaining_s()
+
+
 def bind(context: RequestContext) -> None:
     """Make `context` the current one of this task and of the tasks that it starts."""
     _current.set(context)

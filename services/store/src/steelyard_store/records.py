@@ -11,6 +11,7 @@ from steelyard_store.names import check_name
 
 ScoreKind = Literal["cosine", "bm25"]
 PublishStatus = Literal["published", "unchanged", "replaced"]
+VectorSearch = Literal["exact", "approximate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +172,8 @@ class StoreInfo:
 
     Attributes:
         generation: grows with every change, so equal numbers mean equal content.
+        vector_search: how vectors are found; ``approximate`` once a vector index has been built.
+        vector_fallback: why searches are exact although there is a vector index; None when they are not.
     """
 
     store: str
@@ -180,6 +183,8 @@ class StoreInfo:
     generation: int
     documents: int
     chunks: int
+    vector_search: VectorSearch = "exact"
+    vector_fallback: str | None = None
 
 
 def _names(field: str, values: Iterable[str] | None) -> frozenset[str] | None:
