@@ -53,10 +53,14 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What a service's lifespan gives back: its resources for the routes, and the probes of what it depends on."""
+    """What a service's lifespan gives back: its resources for the routes, and the probes of what it depends on.
+
+    Without the `optional` ones the service is ready all the same, because it answers without them.
+    """
 
     resources: Any
     probes: Mapping[str, Probe] = field(default_factory=dict)
+    optional: frozenset[str] = frozenset()
 
 
 Lifespan = Callable[[Metrics], AbstractAsyncContextManager[Running]]
@@ -76,7 +80,7 @@ def create_app(
     @asynccontextmanager
     async def run(app: FastAPI) -> AsyncIterator[None]:
         async with _opened(lifespan(metrics)) as running:
-            health = Health(service.stage, running.probes)
+            health = Health(service.stage, running.probes, running.optional)
             app.state.resources = running.resources
             app.state.health = health
             await health.start()
@@ -165,7 +169,7 @@ def _operations(service: Service, policy: str, metrics: Metrics) -> APIRouter:
 
     @router.get("/ready")
     async def ready(request: Request) -> Response:
-        """Say whether every dependency is usable, with the cause for each that is not; 503 when one is not."""
+        """Say whether every dependency is usable, and if not, why; 503 when a required one is not."""
         readiness = request.app.state.health.readiness()
         return JSONResponse(readiness.model_dump(mode="json"), status_code=200 if readiness.ready else 503)
 

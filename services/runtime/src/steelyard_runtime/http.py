@@ -1,4 +1,6 @@
-"""The one async HTTP client: a pooled connection to one neighbour, with a total deadline and a cap on every reply."""
+"""The one async HTTP client: pooled connections to one neighbour, with a total deadline, a cap on every reply, and the
+neighbour's guard in front.
+"""
 
 import asyncio
 import errno
@@ -15,11 +17,14 @@ from pydantic import BaseModel, ValidationError
 
 from steelyard_contracts import headers
 from steelyard_contracts.enums import Stage
-from steelyard_contracts.errors import UpstreamError
+from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_contracts.health import Readiness
 
 from . import context, strict_json
-from .upstream_errors import Faults
+from .guard import Guard
+from .metrics import Metrics
+from .retry_budget import RetryBudget
+from .upstream_errors import Faults, NoReplyError
 
 Payload = TypeVar("Payload", bound=BaseModel)
 
@@ -28,6 +33,10 @@ _KEEPALIVE_S = 30.0
 """Shorter than the servers' 75 s, so that a connection is not reused at the moment its server closes it."""
 _HOP_MARGIN_MS = 5
 """What a hop keeps of the deadline for itself, to be able to answer before its caller gives up."""
+_PROBES = 2
+"""Connections beyond those of the calls, so that a neighbour can be looked at while all of them wait."""
+_FAIR_S = 1.0
+"""A call that had less time than this says nothing about its neighbour by missing it: the caller chose the time."""
 _CLOSED = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
 
 
@@ -39,7 +48,12 @@ class _Attempt:
 
 
 class Upstream:
-    """One neighbour of this service. Use as an async context manager within the app's lifespan."""
+    """One neighbour of this service. Use as an async context manager within the app's lifespan.
+
+    `max_calls` may be under way at once. `retries` lets `post` repeat a call that got no reply, within the budget; only
+    one service of a chain may do that, and only for requests without effects. The probes of readiness (`get_json`,
+    `check_ready`) do not count as calls.
+    """
 
     def __init__(
         self,
@@ -47,14 +61,19 @@ class Upstream:
         base_url: str,
         *,
         token: str | None = None,
-        max_connections: int = 64,
+        metrics: Metrics | None = None,
+        max_calls: int = 64,
+        retries: bool = False,
         max_reply_bytes: int = 64 * 2**20,
     ) -> None:
         self.stage = stage
         self.base_url = base_url.rstrip("/")
+        self.guard = Guard(stage, max_calls, metrics)
+        self._budget = RetryBudget() if retries else None
+        self._metrics = metrics
         self._faults = Faults(stage, self.base_url)
         self._token = token
-        self._max_connections = max_connections
+        self._max_connections = max_calls + _PROBES
         self._max_reply_bytes = max_reply_bytes
         self._pooled: aiohttp.ClientSession | None = None
         self._fresh: aiohttp.ClientSession | None = None
@@ -82,8 +101,16 @@ class Upstream:
 
     async def post_json(self, path: str, payload: Mapping[str, Any] | BaseModel, *, share: float = 1.0) -> Any:
         """POST `payload` and return the reply's JSON value; raises UpstreamError as `post` does."""
-        async with self.stream(path, payload, share=share) as response:
-            return self._parsed(await self._read(response))
+        if self._budget is not None:
+            self._budget.earn()
+        try:
+            return await self._post_once(path, payload, share)
+        except NoReplyError as error:
+            if not self._may_repeat(error):
+                raise
+        if self._metrics is not None:
+            self._metrics.upstream_retries.labels(self.stage).inc()
+        return await self._post_once(path, payload, share)
 
     async def get_json(self, path: str, timeout_s: float) -> Any:
         """GET `path` within `timeout_s` and return the JSON value; needs no current request. Raises UpstreamError."""
@@ -93,41 +120,72 @@ class Upstream:
             return self._parsed(await self._read(response))
 
     async def check_ready(self, timeout_s: float) -> None:
-        """Raise UpstreamError `not_ready` with the causes unless the neighbour says that it is ready."""
+        """Raise UpstreamError `not_ready` with the causes unless the neighbour says that it is ready.
+
+        Raises `upstream_unreachable` when it says so, but the circuit is open because its calls get no reply.
+        """
         async with self._exchange("/ready", timeout_s, "GET", None, self._credentials()) as response:
             if response.status not in (200, 503):
                 raise await self._refused(response)
             readiness = self._validated(Readiness, self._parsed(await self._read(response)))
             if response.status != 200 or not readiness.ready:
                 raise self._faults.not_ready(readiness)
+        self.guard.check()
 
     @asynccontextmanager
-    async def stream(
-        self, path: str, payload: Mapping[str, Any] | BaseModel, *, share: float = 1.0
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def stream(self, path: str, payload: Mapping[str, Any] | BaseModel) -> AsyncIterator[aiohttp.ClientResponse]:
         """POST `payload` and give the open reply, whose status is a success; raises UpstreamError as `post` does.
 
         The whole exchange, reading included, ends at the request's deadline. Leaving the context before the reply has
-        been read closes the connection, which tells the neighbour to stop.
+        been read closes the connection, which tells the neighbour to stop. A stream is never asked for again.
         """
+        async with self._posted(path, payload, 1.0, streamed=True) as response:
+            yield response
+
+    async def _post_once(self, path: str, payload: Mapping[str, Any] | BaseModel, share: float) -> Any:
+        async with self._posted(path, payload, share, streamed=False) as response:
+            return self._parsed(await self._read(response))
+
+    @asynccontextmanager
+    async def _posted(
+        self, path: str, payload: Mapping[str, Any] | BaseModel, share: float, *, streamed: bool
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Send `payload` and give the open reply. Of a `streamed` one, only the beginning is the neighbour's haste."""
         current = context.current()
         remaining = current.remaining_s() * share
         body = orjson.dumps(
             payload.model_dump(mode="json", exclude_none=True) if isinstance(payload, BaseModel) else payload
         )
         sent = self._hop_headers(current, remaining)
-        async with self._exchange(path, remaining, "POST", body, sent) as response:
+        async with (
+            self.guard.passage(),
+            self._exchange(path, remaining, "POST", body, sent, streamed=streamed) as response,
+        ):
             if not _is_success(response.status):
                 raise await self._refused(response)
             yield response
 
+    def _may_repeat(self, error: NoReplyError) -> bool:
+        """Whether a call may be made once more: never after a timeout, whose time is gone, and within the budget."""
+        in_time = error.code is not ErrorCode.UPSTREAM_TIMEOUT
+        return in_time and self._budget is not None and self._budget.spend()
+
     @asynccontextmanager
     async def _exchange(
-        self, path: str, timeout_s: float, method: str, body: bytes | None, sent: Mapping[str, str]
+        self,
+        path: str,
+        timeout_s: float,
+        method: str,
+        body: bytes | None,
+        sent: Mapping[str, str],
+        *,
+        streamed: bool = False,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
+        handed_over = False
         try:
             async with asyncio.timeout(timeout_s):
                 response = await self._send(method, path, body, sent)
+                handed_over = streamed
                 try:
                     yield response
                 finally:
@@ -136,7 +194,8 @@ class Upstream:
         except aiohttp.ConnectionTimeoutError as error:
             raise self._faults.unreachable(error) from None
         except TimeoutError:
-            raise self._faults.timed_out(path) from None
+            # Between two reads of a stream, a client that takes its time may be what everything waits for.
+            raise self._faults.timed_out(path, counts=timeout_s >= _FAIR_S and not handed_over) from None
         except aiohttp.ClientError as error:
             raise self._faults.unreachable(error) from None
 
