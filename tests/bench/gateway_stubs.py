@@ -80,7 +80,7 @@ EVENTS = [
 ]
 ENDING = (
     b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\n'
-    b'data: {"choices": [], "usage": {"prompt_tokens": 300, "completion_tokens": 64, "total_tokens": 364}}\n\n'
+    b'data: {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 64, "total_tokens": 67}}\n\n'
     b"data: [DONE]\n\n"
 )
 
@@ -106,7 +106,7 @@ async def ready(_request: web.Request) -> web.Response:
 
 
 async def template(_request: web.Request) -> web.Response:
-    return fixed(b'{"prompt": "stub"}')
+    return fixed(b'{"prompt": "<s> \\n<one-7f3a> \\n</s><s> \\n<two-7f3a> \\n</s>"}')
 
 
 async def tokenize(_request: web.Request) -> web.Response:

@@ -36,6 +36,9 @@ class Unused:
     async def count(self, messages: Any) -> int:
         raise AssertionError("tokens were counted")
 
+    def forget(self) -> None:
+        raise AssertionError("nothing was counted")
+
     def chat(self, messages: Any, sampling: Any) -> Any:
         raise AssertionError("the model was asked")
 

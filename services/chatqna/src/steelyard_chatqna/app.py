@@ -60,7 +60,7 @@ def build(settings: ChatqnaSettings) -> FastAPI:
             retriever = await stack.enter_async_context(ours(Stage.RETRIEVER, settings.retriever_url))
             reranker = await stack.enter_async_context(ours(Stage.RERANKER, settings.reranker_url))
             llm = await stack.enter_async_context(
-                Upstream(Stage.LLM, settings.llm_url, metrics=metrics, max_calls=most)
+                Upstream(Stage.LLM, settings.llm_url, ours=False, metrics=metrics, max_calls=most)
             )
             parts = Parts(
                 embedding,

@@ -13,6 +13,9 @@ from typing import Any, Self, TypeVar
 
 import aiohttp
 import orjson
+from aiohttp.client_reqrep import ConnectionKey
+from aiohttp.connector import Connection
+from aiohttp.tracing import Trace
 from pydantic import BaseModel, ValidationError
 
 from steelyard_contracts import headers
@@ -50,6 +53,7 @@ class _Attempt:
 class Upstream:
     """One neighbour of this service. Use as an async context manager within the app's lifespan.
 
+    `ours` says that it is a service of this stack, whose replies repeat the id of the request that they answer.
     `max_calls` may be under way at once. `retries` lets `post` repeat a call that got no reply, within the budget; only
     one service of a chain may do that, and only for requests without effects. The probes of readiness (`get_json`,
     `check_ready`) do not count as calls.
@@ -60,6 +64,7 @@ class Upstream:
         stage: Stage,
         base_url: str,
         *,
+        ours: bool = True,
         token: str | None = None,
         metrics: Metrics | None = None,
         max_calls: int = 64,
@@ -72,6 +77,7 @@ class Upstream:
         self._budget = RetryBudget() if retries else None
         self._metrics = metrics
         self._faults = Faults(stage, self.base_url)
+        self._ours = ours
         self._token = token
         self._max_connections = max_calls + _PROBES
         self._max_reply_bytes = max_reply_bytes
@@ -79,7 +85,7 @@ class Upstream:
         self._fresh: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        pool = aiohttp.TCPConnector(limit=self._max_connections, keepalive_timeout=_KEEPALIVE_S)
+        pool = _CleanConnector(limit=self._max_connections, keepalive_timeout=_KEEPALIVE_S)
         self._pooled = _session(pool)
         self._fresh = _session(aiohttp.TCPConnector(limit=self._max_connections, force_close=True))
         return self
@@ -261,6 +267,20 @@ class Upstream:
         if self._pooled is None or self._fresh is None:
             raise RuntimeError(f"the client of {self.stage} is used outside of its context")
         return self._pooled, self._fresh
+
+
+class _CleanConnector(aiohttp.TCPConnector):
+    """A pool that gives no connection on which something has come that nobody asked for.
+
+    A server that sends two replies to one request would otherwise answer the next request with the second.
+    """
+
+    async def _get(self, key: ConnectionKey, traces: list[Trace]) -> Connection | None:
+        while (connection := await super()._get(key, traces)) is not None:
+            if connection.protocol is not None and not connection.protocol.should_close:
+                break
+            connection.close()
+        return connection
 
 
 def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:

@@ -101,6 +101,11 @@ class Faults:
         detail = f"{self._stage} did not finish {path} in time"
         return NoReplyError(ErrorCode.UPSTREAM_TIMEOUT, detail, stage=self._stage, counts=counts)
 
+    def out_of_step(self) -> NoReplyError:
+        """The error for a connection that gave the reply to another request."""
+        broken = self.bad_reply("it answers another request")
+        return NoReplyError(broken.code, broken.detail, stage=self._stage)
+
     def unreachable(self, error: Exception) -> NoReplyError:
         """The error for a connection that could not be made, or that broke off."""
         kind = type(error).__name__
