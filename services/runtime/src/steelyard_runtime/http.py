@@ -6,9 +6,8 @@ import asyncio
 import errno
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextvars import ContextVar
 from json import JSONDecodeError
-from types import SimpleNamespace
 from typing import Any, Self, TypeVar
 
 import aiohttp
@@ -43,11 +42,8 @@ _FAIR_S = 1.0
 _CLOSED = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
 
 
-@dataclass(slots=True)
-class _Attempt:
-    """One sending of a request; `reused` says that it went over a connection that had served before."""
-
-    reused: bool = False
+_REUSED: ContextVar[bool] = ContextVar("steelyard_connection_reused", default=False)
+"""Whether the request that is being sent goes over a connection that has served before."""
 
 
 class Upstream:
@@ -209,14 +205,12 @@ class Upstream:
         self, method: str, path: str, body: bytes | None, sent: Mapping[str, str]
     ) -> aiohttp.ClientResponse:
         pooled, fresh = self._sessions()
-        attempt = _Attempt()
+        _REUSED.set(False)
         url = self.base_url + path
         try:
-            return await pooled.request(
-                method, url, data=body, headers=sent, allow_redirects=False, trace_request_ctx=attempt
-            )
+            return await pooled.request(method, url, data=body, headers=sent, allow_redirects=False)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-            if not attempt.reused or not _was_closed(error):
+            if not _REUSED.get() or not _was_closed(error):
                 raise
         # A pooled connection was closed while it idled: nothing of a reply was read, and every request that our
         # services exchange is free of effects, so it is sent once more, on a new connection.
@@ -278,19 +272,13 @@ class _CleanConnector(aiohttp.TCPConnector):
     async def _get(self, key: ConnectionKey, traces: list[Trace]) -> Connection | None:
         while (connection := await super()._get(key, traces)) is not None:
             if connection.protocol is not None and not connection.protocol.should_close:
-                break
+                _REUSED.set(True)
+                return connection
             connection.close()
-        return connection
+        return None
 
 
 def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
-    traces = aiohttp.TraceConfig()
-
-    async def note_reuse(_session: aiohttp.ClientSession, trace: SimpleNamespace, _params: object) -> None:
-        if isinstance(trace.trace_request_ctx, _Attempt):
-            trace.trace_request_ctx.reused = True
-
-    traces.on_connection_reuseconn.append(note_reuse)
     return aiohttp.ClientSession(
         connector=connector,
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT_S),
@@ -298,7 +286,6 @@ def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
         headers={"Accept-Encoding": "identity"},
         auto_decompress=False,
         cookie_jar=aiohttp.DummyCookieJar(),
-        trace_configs=[traces],
     )
 
 
