@@ -1,4 +1,9 @@
-"""Stub neighbours of the gateway for its benchmark: fixed replies, as quick as HTTP allows, in their own process."""
+"""Stub neighbours of the gateway for its benchmark: fixed replies, as quick as HTTP allows, in their own process.
+
+    python -m tests.bench.gateway_stubs [MILLISECONDS]
+
+The model's first byte comes after that many milliseconds.
+"""
 
 import asyncio
 import base64
@@ -11,6 +16,7 @@ from aiohttp import web
 DIMENSION = 384
 CANDIDATES = 20
 TOKENS = 64
+FIRST_BYTE_S = int(sys.argv[1]) / 1000 if __name__ == "__main__" and len(sys.argv) > 1 else 0.0
 VECTOR = base64.b64encode(struct.pack(f"<{DIMENSION}f", *([1.0] + [0.0] * (DIMENSION - 1)))).decode()
 SENTENCE = "The approved seal for pump {n} is ZQ-{n} and its cover bolts are tightened to {n} Nm in two passes. "
 
@@ -114,6 +120,7 @@ async def tokenize(_request: web.Request) -> web.Response:
 
 
 async def chat(request: web.Request) -> web.StreamResponse:
+    await asyncio.sleep(FIRST_BYTE_S)
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await response.prepare(request)
     for event in EVENTS:
