@@ -10,6 +10,8 @@ import base64
 import json
 import struct
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 from aiohttp import web
 
@@ -130,8 +132,8 @@ async def chat(request: web.Request) -> web.StreamResponse:
     return response
 
 
-def main() -> None:
-    """Serve all stubs on one free port and print it."""
+def application(answering: Callable[[web.Request], Awaitable[web.StreamResponse]] = chat) -> web.Application:
+    """All stubs in one; `answering` is the model."""
     app = web.Application(client_max_size=2**26)
     for path, handler in {
         "/v1/embeddings": embeddings,
@@ -139,19 +141,34 @@ def main() -> None:
         "/v1/reranking": rerank,
         "/apply-template": template,
         "/tokenize": tokenize,
-        "/v1/chat/completions": chat,
+        "/v1/chat/completions": answering,
     }.items():
         app.router.add_post(path, handler)
     app.router.add_get("/ready", ready)
     app.router.add_get("/v1/models", ready)
+    return app
+
+
+@asynccontextmanager
+async def served(app: web.Application) -> AsyncIterator[int]:
+    """Serve `app` on a free port, which is given; a handler whose client leaves is cancelled."""
+    runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+def main() -> None:
+    """Serve all stubs on one free port and print it."""
 
     async def serve() -> None:
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        sys.stdout.write(f"{runner.addresses[0][1]}\n")
-        sys.stdout.flush()
-        await asyncio.Event().wait()
+        async with served(application()) as port:
+            sys.stdout.write(f"{port}\n")
+            sys.stdout.flush()
+            await asyncio.Event().wait()
 
     asyncio.run(serve())
 

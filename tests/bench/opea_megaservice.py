@@ -9,6 +9,7 @@ are passed on as they are, without the example's own rewriting, which makes it f
 import os
 import socket
 import sys
+from itertools import pairwise
 
 for variable in ("no_proxy", "NO_PROXY"):
     os.environ[variable] = "127.0.0.1,localhost"
@@ -36,7 +37,7 @@ def orchestrator(port: int) -> ServiceOrchestrator:
     ]
     for service in services:
         made.add(service)
-    for one, following in zip(services, services[1:], strict=False):
+    for one, following in pairwise(services):
         made.flow_to(one, following)
     return made
 
