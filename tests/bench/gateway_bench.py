@@ -79,6 +79,20 @@ def ours(options: argparse.Namespace, rows: Rows) -> None:
                 )
 
 
+def per_token(requests: int, rows: Rows) -> None:
+    """What a further token of a stream costs, its share of the judging included: the difference of two lengths."""
+    spent = []
+    for tokens in (TOKENS, 4 * TOKENS):
+        with ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            port = stack.enter_context(stubs(tokens=tokens))
+            served = stack.enter_context(gateway(port, folder, GROUNDEDNESS_POLICY="flag"))
+            row = measure(served.url + CHAT, served.process.pid, STREAMED, requests, 8)
+            rows[f"chat, streamed as it comes, {tokens} tokens, 8 at a time"] = row
+            spent.append(row["cpu_ms_per_request"])
+    rows["a streamed token"] = {"cpu_ms": round((spent[1] - spent[0]) / (3 * TOKENS), 3)}
+
+
 def beside_opea(python: str, requests: int, rows: Rows) -> None:
     """The streamed chat of both, alternating so that both meet the same machine."""
     for first_byte_ms in (0, 100):
@@ -104,6 +118,7 @@ def main() -> None:
     options = parser.parse_args()
     rows: Rows = {}
     ours(options, rows)
+    per_token(options.requests, rows)
     if options.beside_opea:
         with tempfile.TemporaryDirectory(prefix="opea-bench-") as folder:
             beside_opea(options.opea_python or environment(folder), options.requests, rows)

@@ -1,8 +1,8 @@
 """Stub neighbours of the gateway for its benchmark: fixed replies, as quick as HTTP allows, in their own process.
 
-    python -m tests.bench.gateway_stubs [MILLISECONDS]
+    python -m tests.bench.gateway_stubs [MILLISECONDS [TOKENS]]
 
-The model's first byte comes after that many milliseconds.
+The model's first byte comes after that many milliseconds, and its answer has that many tokens.
 """
 
 import asyncio
@@ -18,7 +18,8 @@ from aiohttp import web
 DIMENSION = 384
 CANDIDATES = 20
 TOKENS = 64
-FIRST_BYTE_S = int(sys.argv[1]) / 1000 if __name__ == "__main__" and len(sys.argv) > 1 else 0.0
+_ARGUMENTS = [int(value) for value in sys.argv[1:]] if __name__ == "__main__" else []
+FIRST_BYTE_S = _ARGUMENTS[0] / 1000 if _ARGUMENTS else 0.0
 VECTOR = base64.b64encode(struct.pack(f"<{DIMENSION}f", *([1.0] + [0.0] * (DIMENSION - 1)))).decode()
 SENTENCE = "The approved seal for pump {n} is ZQ-{n} and its cover bolts are tightened to {n} Nm in two passes. "
 
@@ -81,7 +82,8 @@ EMBEDDED = json.dumps(
 ).encode()
 RETRIEVED = {adaptive: json.dumps(retrieval(adaptive)).encode() for adaptive in (False, True)}
 RERANKED = json.dumps(reranking()).encode()
-WORDS = (SENTENCE.format(n=0) * 8).split(" ")[:TOKENS]
+ANSWER_TOKENS = _ARGUMENTS[1] if len(_ARGUMENTS) > 1 else TOKENS
+WORDS = (SENTENCE.format(n=0) * 40).split(" ")[:ANSWER_TOKENS]
 EVENTS = [
     b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": word + " "}}]}).encode() + b"\n\n"
     for word in WORDS

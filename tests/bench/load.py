@@ -1,6 +1,7 @@
 """Putting load on a gateway and measuring what it costs; for the gateway's benchmarks."""
 
 import asyncio
+import itertools
 import os
 import statistics
 import subprocess
@@ -13,6 +14,7 @@ from typing import Any
 
 import aiohttp
 
+from tests.bench.gateway_stubs import TOKENS
 from tests.harness.processes import ServiceProcess, start, wait_ready
 
 
@@ -20,6 +22,17 @@ def cpu_seconds(pid: int) -> float:
     """User and system time of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+_numbers = itertools.count()
+
+
+def numbered(body: dict[str, Any]) -> dict[str, Any]:
+    """The body with a question that nobody has asked before, so that no count of tokens is remembered."""
+    messages, number = body["messages"], next(_numbers)
+    if isinstance(messages, str):
+        return {**body, "messages": f"{messages} {number}"}
+    return {**body, "messages": [{**messages[0], "content": f"{messages[0]['content']} {number}"}]}
 
 
 async def load(url: str, body: dict[str, Any], requests: int, concurrency: int) -> list[float]:
@@ -30,7 +43,7 @@ async def load(url: str, body: dict[str, Any], requests: int, concurrency: int) 
     async def worker(session: aiohttp.ClientSession) -> None:
         for _ in waiting:
             started = time.perf_counter()
-            async with session.post(url, json=body) as reply:
+            async with session.post(url, json=numbered(body)) as reply:
                 text = await reply.read()
                 if reply.status != 200 or (body.get("stream") and b"[DONE]" not in text):
                     raise RuntimeError(f"status {reply.status}: {text[:200]!r}")
@@ -58,9 +71,9 @@ def measure(url: str, pid: int, body: dict[str, Any], requests: int, concurrency
 
 
 @contextmanager
-def stubs(first_byte_ms: int = 0) -> Iterator[int]:
+def stubs(first_byte_ms: int = 0, tokens: int = TOKENS) -> Iterator[int]:
     """Stub neighbours on the port that is given."""
-    command = [sys.executable, "-m", "tests.bench.gateway_stubs", str(first_byte_ms)]
+    command = [sys.executable, "-m", "tests.bench.gateway_stubs", str(first_byte_ms), str(tokens)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

@@ -83,48 +83,58 @@ class TestBulkhead:
     def test_calls_beyond_its_places_are_refused_and_a_place_can_be_had_again(self) -> None:
         async def work() -> None:
             bulkhead = Bulkhead(2, patience_s=0.001)
-            async with bulkhead.place(), bulkhead.place():
-                for _ in range(3):
-                    with pytest.raises(BulkheadFullError):
-                        async with bulkhead.place():
-                            pytest.fail("there was a third place")
-            async with bulkhead.place(), bulkhead.place():
-                pass
+            for _ in range(2):
+                await bulkhead.take()
+            for _ in range(3):
+                with pytest.raises(BulkheadFullError):
+                    await bulkhead.take()
+            for _ in range(2):
+                bulkhead.give_back()
+            for _ in range(2):
+                await bulkhead.take()
 
         asyncio.run(work())
 
-    def test_a_short_wait_is_not_a_refusal(self) -> None:
+    def test_a_burst_waits_for_its_turn_while_calls_end(self) -> None:
         async def work() -> list[int]:
-            bulkhead = Bulkhead(1, patience_s=20)
+            bulkhead = Bulkhead(2, patience_s=20)
             order: list[int] = []
 
             async def call(number: int) -> None:
-                async with bulkhead.place():
-                    await asyncio.sleep(0)
-                    order.append(number)
+                await bulkhead.take()
+                await asyncio.sleep(0)
+                order.append(number)
+                bulkhead.give_back()
 
-            await asyncio.gather(*(call(number) for number in range(10)))
+            await asyncio.gather(*(call(number) for number in range(20)))
             return order
 
-        assert asyncio.run(work()) == list(range(10))
+        assert asyncio.run(work()) == list(range(20))
 
-    def test_one_that_leaves_while_it_waits_or_works_takes_no_place_with_it(self) -> None:
+    def test_once_it_has_stalled_nobody_waits(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def work() -> None:
+            loop = asyncio.get_running_loop()
+            bulkhead = Bulkhead(1, patience_s=20)
+            await bulkhead.take()
+            now = loop.time()
+            with monkeypatch.context() as later:
+                later.setattr(loop, "time", lambda: now + 21)
+                with pytest.raises(BulkheadFullError):
+                    await bulkhead.take()
+
+        asyncio.run(work())
+
+    def test_one_that_leaves_while_it_waits_takes_no_place_with_it(self) -> None:
         async def work() -> None:
             bulkhead = Bulkhead(1, patience_s=20)
-            inside = asyncio.Event()
-
-            async def call() -> None:
-                async with bulkhead.place():
-                    inside.set()
-                    await asyncio.Event().wait()
-
-            tasks = [asyncio.create_task(call()) for _ in range(3)]
-            await inside.wait()
-            for task in reversed(tasks):
+            await bulkhead.take()
+            waiting = [asyncio.create_task(bulkhead.take()) for _ in range(3)]
+            await asyncio.sleep(0)
+            for task in reversed(waiting):
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            async with bulkhead.place():
-                pass
+            await asyncio.gather(*waiting, return_exceptions=True)
+            bulkhead.give_back()
+            await bulkhead.take()
 
         asyncio.run(work())
 

@@ -2,8 +2,6 @@
 
 import math
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
@@ -25,23 +23,21 @@ class Guard:
         self._metrics = metrics
         self._told = Circuit.CLOSED
 
-    @asynccontextmanager
-    async def passage(self) -> AsyncIterator[None]:
-        """Let one call through, and learn from how it ends.
+    def passage(self) -> "Passage":
+        """The way of one call: entering it asks whether the call may be made, leaving it learns from how it ended.
 
-        Raises UpstreamError: `upstream_unreachable` while the circuit is open and `overloaded` when the bulkhead is
-        full, both with the time after which to try again.
+        Entering raises UpstreamError: `upstream_unreachable` while the circuit is open and `overloaded` when the
+        bulkhead is full, both with the time after which to try again.
         """
+        return Passage(self)
+
+    async def enter(self) -> None:
+        """See `passage`."""
         if self.breaker.state is Circuit.OPEN:
             self._count("circuit_open")
             raise self._circuit_open()
         try:
-            async with self.bulkhead.place():
-                if not self.breaker.admits():
-                    self._count("circuit_open")
-                    raise self._circuit_open()
-                async with self._watched():
-                    yield
+            await self.bulkhead.take()
         except BulkheadFullError:
             self._count("bulkhead_full")
             raise UpstreamError(
@@ -50,27 +46,28 @@ class Guard:
                 stage=self._stage,
                 retry_after_s=1,
             ) from None
+        if not self.breaker.admits():
+            self.bulkhead.give_back()
+            self._count("circuit_open")
+            raise self._circuit_open()
+
+    def leave(self, error: BaseException | None) -> None:
+        """See `passage`. A call that was cancelled says nothing about the neighbour."""
+        self.bulkhead.give_back()
+        if isinstance(error, NoReplyError):
+            if error.counts:
+                self.breaker.failed()
+                self._tell()
+            self._count("no_reply")
+        elif error is None:
+            self._answered("answered")
+        elif isinstance(error, SteelyardError):
+            self._answered("refused")  # not what was hoped for, but the neighbour is there
 
     def check(self) -> None:
         """Raise the error of an open circuit, for a probe of readiness."""
         if self.breaker.state is Circuit.OPEN:
             raise self._circuit_open()
-
-    @asynccontextmanager
-    async def _watched(self) -> AsyncIterator[None]:
-        try:
-            yield
-        except NoReplyError as error:
-            if error.counts:
-                self.breaker.failed()
-                self._tell()
-            self._count("no_reply")
-            raise
-        except SteelyardError:
-            self._answered("refused")  # not what was hoped for, but the neighbour is there
-            raise
-        else:
-            self._answered("answered")
 
     def _answered(self, result: str) -> None:
         self.breaker.succeeded()
@@ -98,3 +95,18 @@ class Guard:
             stage=self._stage,
             retry_after_s=max(1, math.ceil(self.breaker.retry_after_s)),
         )
+
+
+class Passage:
+    """One call's way through a guard, as an asynchronous context manager."""
+
+    __slots__ = ("_guard",)
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+
+    async def __aenter__(self) -> None:
+        await self._guard.enter()
+
+    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._guard.leave(error)
