@@ -163,9 +163,15 @@ class Upstream:
             self.guard.passage(),
             self._exchange(path, remaining, "POST", body, sent, streamed=streamed) as response,
         ):
+            self._check_id(response, current.request_id)
             if not _is_success(response.status):
                 raise await self._refused(response)
             yield response
+
+    def _check_id(self, response: aiohttp.ClientResponse, request_id: str) -> None:
+        """Raise NoReplyError for the reply to another request, as a neighbour or proxy out of step would send it."""
+        if self._ours and response.headers.get(headers.REQUEST_ID, request_id) != request_id:
+            raise self._faults.out_of_step()
 
     def _may_repeat(self, error: NoReplyError) -> bool:
         """Whether a call may be made once more: never after a timeout, whose time is gone, and within the budget."""
