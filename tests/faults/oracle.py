@@ -13,18 +13,22 @@ from typing import Any
 from tests.harness.llm_double import Messages, evidence_of
 
 TOPICS = ("seal", "pump", "bolt", "belt", "gear", "hose")
-_QUESTION_NONCE = re.compile(r"Q-[0-9a-f]{8}")
-_CHUNK_NONCE = re.compile(r"C-[a-z]+-[0-9a-f]{8}")
+_QUESTION_NONCE = re.compile(r"Q-[0-9]{10}")
+_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
+"""Chunks have letters and questions digits: a reranker that compares tokens would take like ones for a hint."""
+_CHUNK_NONCE = re.compile(r"C-[a-z]+-[a-p]{8}")
 
 
 def document(topic: str) -> bytes:
     """One short document about `topic`, with its nonce in the sentence that answers."""
-    nonce = hashlib.sha256(topic.encode()).hexdigest()[:8]
+    nonce = hashlib.sha256(topic.encode()).hexdigest()[:8].translate(_LETTERS)
     return f"# {topic}\n\nThe part number of the {topic} is C-{topic}-{nonce}.\n".encode()
 
 
 def question(topic: str, cell: str) -> str:
-    return f"What is the part number of the {topic}? Q-{hashlib.sha256(cell.encode()).hexdigest()[:8]}"
+    return (
+        f"What is the part number of the {topic}? Q-{int(hashlib.sha256(cell.encode()).hexdigest(), 16) % 10**10:010d}"
+    )
 
 
 def chunk_nonces(text: str) -> list[str]:

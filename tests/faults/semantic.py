@@ -109,7 +109,7 @@ COUNTING: dict[str, Fault] = {
     "another_reply": _replaced(b'{"object": "list", "data": []}'),
 }
 
-_STREAM = b'data: {"choices": [{"index": 0, "delta": {"content": "Q-00000000 "}}]}\n\n'
+_STREAM = b'data: {"choices": [{"index": 0, "delta": {"content": "Q-0000000000 "}}]}\n\n'
 
 LLM: dict[str, Fault] = {
     "no_done": rewriting(lambda body: body.replace(b"data: [DONE]\n\n", b"")),
@@ -145,7 +145,7 @@ def _exchanged(reply: Any) -> Any:
 PLANTED: dict[str, Fault] = {
     "faithful": rewriting(lambda body: body),
     "exchanged_texts": _changed(_exchanged),
-    "anothers_answer": rewriting(lambda body: re.sub(rb"Q-[0-9a-f]{8}", b"Q-00000000", body)),
+    "anothers_answer": rewriting(lambda body: re.sub(rb"Q-[0-9]{10}", b"Q-0000000000", body)),
     "a_word_less": rewriting(lambda body: re.sub(rb"data: [^\n]*C-[^\n]*\n\n", b"", body, count=1)),
 }
 """What no gateway could notice: the oracle has to."""

@@ -16,7 +16,7 @@ import requests
 from steelyard_runtime.breaker import FAILURES
 from tests.faults.fault_proxy import FaultProxy, hang_before_head, reset_at_once
 from tests.faults.matrix import EDGES, TRANSPORT, Cell, cells, gateway, run
-from tests.faults.oracle import Verdict, judge, question
+from tests.faults.oracle import question
 
 CONCURRENCY = 16
 
@@ -127,51 +127,3 @@ def test_a_slow_model_leaves_room_for_what_needs_none(served: Gateway) -> None:
         assert refused.headers["Retry-After"] == "1"
         assert served.ask("/v1/inspect").status_code == 200
         assert {one.result().status_code for one in waiting} == {504}
-
-
-class TestOracle:
-    """The judge by itself: every kind of wrong answer is told from a right one."""
-
-    ASKED = "What? Q-12345678"
-    HASH = "0" * 64
-
-    def judged(self, text: str, outcome: str = "ok", sent: int = 1, status: int = 200) -> str:
-        import json
-
-        extension = {"outcome": outcome, "totals": {"sent": sent}, "degraded": [{"stage": "reranker"}]}
-        body = {"choices": [{"message": {"content": text}}], "steelyard": extension}
-        return judge("seal", self.ASKED, status, json.dumps(body).encode(), stream=False).kind
-
-    def test_a_right_answer(self) -> None:
-        assert self.judged(f"Q-12345678 {self.HASH} C-seal-1") == "right"
-        assert self.judged(f"Q-12345678 {self.HASH} C-seal-1", "degraded") == "degraded"
-
-    @pytest.mark.parametrize(
-        ("text", "outcome", "sent"),
-        [
-            ("Q-00000000 {} C-seal-1", "ok", 1),
-            ("Q-12345678 {} C-torque-1", "ok", 1),
-            ("Q-12345678 {} C-seal-1", "ok", 2),
-            ("Q-12345678 {}", "ok", 0),
-            ("Q-12345678 {} C-seal-1", "empty", 1),
-            ("I found no evidence.", "empty", 0),
-            ("", "ok", 0),
-        ],
-    )
-    def test_a_wrong_one(self, text: str, outcome: str, sent: int) -> None:
-        assert self.judged(text.format(self.HASH), outcome, sent) not in ("right", "degraded", "error")
-
-    @pytest.mark.parametrize(
-        "events",
-        [
-            'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n',
-            'data: {"error": {"code": "x"}}\n\ndata: [DONE]\n\n',
-            'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\ndata: {"error": {"code": "x"}}\n\n',
-        ],
-    )
-    def test_a_stream_that_ends_in_a_wrong_way(self, events: str) -> None:
-        assert judge("seal", self.ASKED, 200, events.encode(), stream=True).kind not in ("right", "error")
-
-    def test_an_error_in_the_stream_is_an_error(self) -> None:
-        body = b'data: {"choices": []}\n\ndata: {"error": {"code": "x"}}\n\n'
-        assert judge("seal", self.ASKED, 200, body, stream=True) == Verdict("error", "in the stream: x")
