@@ -67,11 +67,13 @@ class Running:
     """What a service's lifespan gives back.
 
     Its resources for the routes, the probes of what it depends on, and the facts for `/info`, asked for every time.
+    Without the `optional` dependencies the service is ready all the same, because it answers without them.
     """
 
     resources: Any
     probes: Mapping[str, Probe] = field(default_factory=dict)
     facts: Callable[[], Facts] = Facts
+    optional: frozenset[str] = frozenset()
 
 
 Lifespan = Callable[[Metrics], AbstractAsyncContextManager[Running]]
@@ -91,7 +93,7 @@ def create_app(
     @asynccontextmanager
     async def run(app: FastAPI) -> AsyncIterator[None]:
         async with _opened(lifespan(metrics)) as running:
-            health = Health(service.stage, running.probes)
+            health = Health(service.stage, running.probes, running.optional)
             app.state.resources = running.resources
             app.state.health = health
             app.state.facts = running.facts
@@ -182,7 +184,7 @@ def _operations(service: Service, policy: str, metrics: Metrics) -> APIRouter:
 
     @router.get("/ready")
     async def ready(request: Request) -> Response:
-        """Say whether every dependency is usable, with the cause for each that is not; 503 when one is not."""
+        """Say whether every dependency is usable, and if not, why; 503 when a required one is not."""
         readiness = request.app.state.health.readiness()
         return JSONResponse(readiness.model_dump(mode="json"), status_code=200 if readiness.ready else 503)
 

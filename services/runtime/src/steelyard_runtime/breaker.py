@@ -1,87 +1,82 @@
-"""A circuit breaker: a neighbour that keeps failing is left alone for a while instead of being asked by every request.
+"""The circuit breaker: a neighbour whose last calls all failed is not asked for a while."""
 
-Errors::
+import math
+from collections.abc import Callable
+from enum import StrEnum
 
-    BreakerOpenError     the neighbour is not to be asked now
-"""
-
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-
-
-class BreakerOpenError(Exception):
-    """The neighbour is not to be asked now; `seconds` says for how long yet."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"left alone for {seconds:.1f} s more after its latest failures")
-        self.seconds = seconds
+FAILURES = 5
+"""Failures in a row that open the circuit."""
+COOLDOWN_S = 2.0
+"""How long an open circuit lets nothing through, and the least time between two tries after that."""
 
 
-class Attempt:
-    """One call to the neighbour. It counts as neither a success nor a failure until it says which it was."""
+class Circuit(StrEnum):
+    """The states of a breaker."""
 
-    def __init__(self) -> None:
-        self.failed: bool | None = None
-        self.hold_s = 0.0
-
-    def succeed(self) -> None:
-        """The neighbour answered."""
-        self.failed = False
-
-    def fail(self, hold_s: float = 0.0) -> None:
-        """The neighbour failed; `hold_s` is how long it asked to be left alone, whatever came before."""
-        self.failed = True
-        self.hold_s = hold_s
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half_open"
 
 
-class Breaker:
-    """Counts consecutive failures of one neighbour.
+class CircuitBreaker:
+    """One neighbour's breaker; `clock` gives seconds.
 
-    After `failures` of them it is open for `cooldown_s`. Then it is half open: one call is let through, and its end
-    decides between closed and open again. `clock` gives seconds and never runs backwards.
+    A call is let through (`admits`) and then reported (`succeeded` or `failed`). A call that ends without saying
+    anything about the neighbour, because the client left or its own time was short, is not reported. While the circuit
+    is open, one call per cool-down is let through; nothing waits for its end, so that a try which hangs blocks nobody.
     """
 
-    def __init__(self, failures: int = 5, cooldown_s: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most = failures
-        self._cooldown_s = cooldown_s
+    def __init__(self, clock: Callable[[], float], *, failures: int = FAILURES, cooldown_s: float = COOLDOWN_S) -> None:
         self._clock = clock
-        self._failures = 0
-        self._opens_at = 0.0
-        self._trying = False
+        self._failures = failures
+        self._cooldown_s = cooldown_s
+        self._in_a_row = 0
+        self._next_try: float | None = None
+        self._rests_until = -math.inf
 
-    @contextmanager
-    def attempt(self) -> Iterator[Attempt]:
-        """Admit one call; raises BreakerOpenError. A call that is cancelled, or says nothing, changes nothing."""
-        trial = self._admit()
-        made = Attempt()
-        try:
-            yield made
-        finally:
-            if trial:
-                self._trying = False
-            self._note(made)
+    @property
+    def state(self) -> Circuit:
+        """Closed, open, or half open: the cool-down has passed and the next call decides."""
+        if self._next_try is None:
+            return Circuit.CLOSED
+        return Circuit.OPEN if self._clock() < self._next_try else Circuit.HALF_OPEN
 
-    def _admit(self) -> bool:
-        """Whether the call is the one trial of a half-open breaker."""
-        left = self._opens_at - self._clock()
-        if left > 0:
-            raise BreakerOpenError(left)
-        if self._failures < self._most:
+    @property
+    def failures(self) -> int:
+        """Failures since the last success."""
+        return self._in_a_row
+
+    @property
+    def retry_after_s(self) -> float:
+        """Seconds until the next call is let through; 0 unless the circuit is open."""
+        return 0.0 if self._next_try is None else max(0.0, self._next_try - self._clock())
+
+    def admits(self) -> bool:
+        """Whether a call may be made now. A call that is let through by a half-open circuit is its try."""
+        if self.state is Circuit.OPEN:
             return False
-        if self._trying:
-            raise BreakerOpenError(self._cooldown_s)
-        self._trying = True
+        if self._next_try is not None:
+            self._next_try = self._clock() + self._cooldown_s
         return True
 
-    def _note(self, made: Attempt) -> None:
-        if made.failed is None:
+    def succeeded(self) -> None:
+        """Note that the neighbour has answered; closes the circuit.
+
+        A call that began before the neighbour asked for a rest, and ends within it, does not end the rest.
+        """
+        if self._clock() < self._rests_until:
             return
-        if not made.failed:
-            # A call that began before the failures says nothing about what came after, so it does not end a hold.
-            if self._clock() >= self._opens_at:
-                self._failures = 0
-            return
-        self._failures += 1
-        hold = max(made.hold_s, self._cooldown_s if self._failures >= self._most else 0.0)
-        self._opens_at = max(self._opens_at, self._clock() + hold)
+        self._in_a_row = 0
+        self._next_try = None
+
+    def failed(self, rest_s: float = 0.0) -> None:
+        """Note that no use came of a call; opens the circuit when that is one too many.
+
+        `rest_s` is how long the neighbour itself asked to be left alone: the circuit is open for so long at least.
+        """
+        self._in_a_row += 1
+        if self._in_a_row >= self._failures and self._next_try is None:
+            self._next_try = self._clock() + self._cooldown_s
+        if rest_s > 0:
+            self._rests_until = max(self._rests_until, self._clock() + rest_s)
+            self._next_try = max(self._next_try or 0.0, self._rests_until)

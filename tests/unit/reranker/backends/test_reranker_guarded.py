@@ -1,6 +1,7 @@
 """The bounds around every backend."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_reranker.backends.guarded import Guarded
 from steelyard_reranker.backends.port import RerankBackendError
 from steelyard_runtime import context
-from steelyard_runtime.breaker import Breaker
+from steelyard_runtime.breaker import CircuitBreaker
 from tests.unit.reranker.fake_backend import FakeBackend
 
 
@@ -19,7 +20,7 @@ def bound(deadline_s: float) -> None:
 
 
 def guarded(backend: FakeBackend) -> Guarded:
-    return Guarded(backend, breaker=Breaker(failures=2, cooldown_s=60.0), most_waiting=2)
+    return Guarded(backend, breaker=CircuitBreaker(time.monotonic, failures=2, cooldown_s=60.0), most_waiting=2)
 
 
 def reasons(backend: FakeBackend, times: int, deadline_s: float = 30.0) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from steelyard_contracts.errors import SteelyardError
 from steelyard_runtime import context, logs
-from steelyard_runtime.breaker import Breaker, BreakerOpenError
+from steelyard_runtime.breaker import CircuitBreaker
 
 from .port import RerankBackend, RerankBackendError, RowFault, checked
 from .reasons import BackendReason
@@ -35,7 +35,7 @@ class Guarded:
     backend in this process.
     """
 
-    def __init__(self, backend: RerankBackend, *, breaker: Breaker | None, most_waiting: int | None) -> None:
+    def __init__(self, backend: RerankBackend, *, breaker: CircuitBreaker | None, most_waiting: int | None) -> None:
         self._backend = backend
         self._breaker = breaker
         self._most_waiting = most_waiting
@@ -76,23 +76,24 @@ class Guarded:
         finally:
             self._waiting -= 1
 
-    async def _attempted(self, breaker: Breaker, query: str, texts: Sequence[str]) -> list[float | RowFault]:
+    async def _attempted(self, breaker: CircuitBreaker, query: str, texts: Sequence[str]) -> list[float | RowFault]:
+        time_s = _time_s()
+        if not breaker.admits():
+            raise RerankBackendError(
+                BackendReason.CIRCUIT_OPEN,
+                f"the reranking model is left alone for {breaker.retry_after_s:.1f} s more after its latest failures",
+            )
         try:
-            with breaker.attempt() as attempt:
-                time_s = _time_s()
-                try:
-                    scores = await self._bounded(query, texts, time_s)
-                except RerankBackendError as error:
-                    late = error.reason == BackendReason.TIMEOUT
-                    if error.reason in _BLAMED and (time_s >= _FAIR_S or not late):
-                        attempt.fail(error.hold_s)
-                    elif not late:
-                        attempt.succeed()
-                    raise
-                attempt.succeed()
-                return scores
-        except BreakerOpenError as error:
-            raise RerankBackendError(BackendReason.CIRCUIT_OPEN, f"the reranking model is {error}") from error
+            scores = await self._bounded(query, texts, time_s)
+        except RerankBackendError as error:
+            late = error.reason == BackendReason.TIMEOUT
+            if error.reason in _BLAMED and (time_s >= _FAIR_S or not late):
+                breaker.failed(error.hold_s)
+            elif not late:
+                breaker.succeeded()
+            raise
+        breaker.succeeded()
+        return scores
 
     async def _bounded(self, query: str, texts: Sequence[str], time_s: float) -> list[float | RowFault]:
         try:

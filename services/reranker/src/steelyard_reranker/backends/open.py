@@ -1,5 +1,6 @@
 """The one place that knows which backend a setting names."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import NamedTuple
 from steelyard_models.cross_encoder import declared_limit as files_limit
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_runtime.blocking import Workers
-from steelyard_runtime.breaker import Breaker
+from steelyard_runtime.breaker import CircuitBreaker
 
 from ..pairs.format import CrossEncoderFormat, PairFormat
 from ..settings import RerankerSettings
@@ -92,7 +93,9 @@ def _in_process(backend: RerankBackend) -> Guarded:
 
 def _guarded(backend: RerankBackend, settings: RerankerSettings) -> Guarded:
     """Half of the requests that the service works on may wait for a server; the others keep their way."""
-    return Guarded(backend, breaker=Breaker(), most_waiting=max(1, settings.steelyard_max_concurrency // 2))
+    return Guarded(
+        backend, breaker=CircuitBreaker(time.monotonic), most_waiting=max(1, settings.steelyard_max_concurrency // 2)
+    )
 
 
 def _format(model_dir: str | None) -> CrossEncoderFormat | None:
