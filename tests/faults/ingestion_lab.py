@@ -24,7 +24,23 @@ from tests.harness.processes import ServiceProcess, start
 
 PUBLIC = Filter(["public"])
 _TIMEOUT_S = 60
-_WORDS = "balance load weight beam pivot counterpoise scale pan notch hook gauge brass iron chain lever".split()
+_WORDS = [
+    "balance",
+    "load",
+    "weight",
+    "beam",
+    "pivot",
+    "counterpoise",
+    "scale",
+    "pan",
+    "notch",
+    "hook",
+    "gauge",
+    "brass",
+    "iron",
+    "chain",
+    "lever",
+]
 
 
 @dataclass

@@ -31,7 +31,7 @@ FULL = os.environ.get("INGESTION_FAULTS") == "full"
 RANDOM_KILLS = 200 if FULL else 12
 SEED = 20
 # A sample takes every so many-th point; the offset moves with the call, so that all regions are hit.
-EVERY = 1 if FULL else 9
+EVERY = 1 if FULL else 25
 
 pytestmark = pytest.mark.timeout(7200 if FULL else 300)
 

@@ -64,6 +64,11 @@ _WORD_MAIN_PART = re.compile(r"word/document\d*\.xml")
 READABLE = "PDF, DOCX, HTML, Markdown, plain text, CSV and JSONL"
 
 
+def named_type(name: str) -> MediaType | None:
+    """The media type that a file name's ending promises, None for an ending that says nothing here."""
+    return _BY_SUFFIX.get(PurePosixPath(name.replace("\\", "/")).suffix.lower())
+
+
 def detect(name: str, data: bytes) -> tuple[MediaType, tuple[str, ...]]:
     """Return the media type and notes (one if the content contradicts the name; the content is believed).
 
@@ -71,7 +76,7 @@ def detect(name: str, data: bytes) -> tuple[MediaType, tuple[str, ...]]:
     format that the content is not.
     """
     suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
-    named = _BY_SUFFIX.get(suffix)
+    named = named_type(name)
     found = _by_signature(name, data)
     if found is not None:
         notes = () if named in (None, found) else (f"read as {found.value} in spite of its name ending in {suffix}",)
