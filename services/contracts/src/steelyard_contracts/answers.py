@@ -14,8 +14,9 @@ class Citation(Response):
     """One piece of evidence behind a part of the answer, in a form that can be proven.
 
     `sha256` is of the UTF-8 bytes of the chunk text that was in the prompt; `char_start` and `char_end` are the chunk's
-    span in the stored document, `quote_start` and `quote_end` the supporting part's span in that same document;
-    `answer_start` and `answer_end` the sentence's span in the answer.
+    span in the stored document, `page` and `page_end` the pages on which it begins and ends, `quote_start` and
+    `quote_end` the supporting part's span in that same document; `answer_start` and `answer_end` the sentence's span in
+    the answer.
     """
 
     marker: PositiveInt
@@ -26,6 +27,7 @@ class Citation(Response):
     title: str = ""
     section: str = ""
     page: PositiveInt | None = None
+    page_end: PositiveInt | None = None
     char_start: NonNegativeInt
     char_end: NonNegativeInt
     sha256: str

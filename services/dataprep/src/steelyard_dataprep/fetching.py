@@ -26,6 +26,7 @@ _SUFFIXES = {
     MediaType.TEXT: ".txt",
     MediaType.CSV: ".csv",
     MediaType.JSONL: ".jsonl",
+    MediaType.EMAIL: ".eml",
 }
 _ALSO_CALLED = {
     "application/xhtml+xml": MediaType.HTML,

@@ -212,6 +212,7 @@ def _chunk(document: Document, span: ChunkSpan, text: str) -> Chunk:
         tokens=span.tokens,
         scope=document.scope,
         page=span.page,
+        page_end=span.page_end,
     )
 
 

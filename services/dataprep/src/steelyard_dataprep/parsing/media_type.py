@@ -21,6 +21,7 @@ class MediaType(StrEnum):
     TEXT = "text/plain"
     CSV = "text/csv"
     JSONL = "application/jsonl"
+    EMAIL = "message/rfc822"
 
 
 _BY_SUFFIX = {
@@ -40,6 +41,7 @@ _BY_SUFFIX = {
     ".tsv": MediaType.CSV,
     ".jsonl": MediaType.JSONL,
     ".ndjson": MediaType.JSONL,
+    ".eml": MediaType.EMAIL,
 }
 _FOREIGN = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
@@ -61,7 +63,7 @@ _FOREIGN = (
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PDF_HEADER_WINDOW = 1024
 _WORD_MAIN_PART = re.compile(r"word/document\d*\.xml")
-READABLE = "PDF, DOCX, HTML, Markdown, plain text, CSV and JSONL"
+READABLE = "PDF, DOCX, HTML, Markdown, plain text, CSV, JSONL and EML"
 
 
 def named_type(name: str) -> MediaType | None:
