@@ -28,7 +28,7 @@ from tests.faults.ingestion_strace import (
 )
 
 FULL = os.environ.get("INGESTION_FAULTS") == "full"
-RANDOM_KILLS = 200 if FULL else 12
+RANDOM_KILLS = 200 if FULL else 20
 SEED = 20
 # A sample takes every so many-th point; the offset moves with the call, so that all regions are hit.
 EVERY = 1 if FULL else 25

@@ -53,6 +53,18 @@ def test_attachments_are_named_and_not_read() -> None:
     assert "secret" not in document.text
 
 
+def test_texts_below_the_body_are_read_too() -> None:
+    several = message(body="first")
+    several.make_mixed()
+    for words, subtype in (("second", "plain"), ("<p>third", "html")):
+        part = EmailMessage()
+        part.set_content(words, subtype=subtype)
+        several.attach(part)
+    document = parse("m.eml", several.as_bytes())
+    assert document.text.split()[-3:] == ["first", "second", "third"]
+    assert document.notes == ()
+
+
 @pytest.mark.parametrize("charset", ["iso-2022-jp", "shift_jis", "utf-8"])
 def test_the_declared_character_set_is_used(charset: str) -> None:
     body = "保守手順を確認します。"

@@ -34,29 +34,45 @@ def parse_email(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
             raise CorruptDocumentError(name, "has no header that an Internet message has")
         assembler.heading(1, headers.get("Subject", ""))
         assembler.block("\n".join(f"{header}: {headers[header]}" for header in _SHOWN if header in headers))
-        notes = _body(name, message, assembler)
-        attached = [part.get_filename() or part.get_content_type() for part in message.iter_attachments()]
+        texts: list[MIMEPart] = []
+        attached: list[str] = []
+        _sort(message, texts, attached)
+        notes: list[str] = [] if texts else ["the message has no text"]
+        for part in texts:
+            notes += _append(name, part, assembler)
     except (MessageError, LookupError, ValueError, AttributeError, TypeError, RecursionError) as error:
         # The library promises to accept anything, and raises all of these on headers and parts that are broken.
         raise CorruptDocumentError(name, f"is not a readable message ({type(error).__name__}: {error})") from error
     text, sections = assembler.finish()
     if attached:
-        notes += (f"attachments ignored: {', '.join(attached)}",)
+        notes.append(f"attachments ignored: {', '.join(attached)}")
     title = headers.get("Subject") or title_from_name(name)
-    return ParsedDocument(text, title, MediaType.EMAIL.value, sections, notes=notes)
+    return ParsedDocument(text, title, MediaType.EMAIL.value, sections, notes=tuple(notes))
 
 
-def _body(name: str, message: EmailMessage, assembler: TextAssembler) -> tuple[str, ...]:
-    part = message.get_body(("plain", "html"))
-    if part is None:
-        return ("the message has no text",)
+def _sort(part: MIMEPart, texts: list[MIMEPart], attached: list[str]) -> None:
+    """Sort the leaves of a part into those that mail programs show as text, in order, and the names of the others."""
+    if part.get_content_type() in ("multipart/alternative", "multipart/related"):
+        body = part.get_body(("plain", "html"))
+        texts += [] if body is None else [body]
+        others = (leaf for leaf in part.walk() if leaf.get_content_maintype() not in ("multipart", "text"))
+        attached += [leaf.get_filename() or leaf.get_content_type() for leaf in others]
+    elif part.get_content_maintype() == "multipart":
+        for inner in part.iter_parts():
+            _sort(inner, texts, attached)
+    elif part.get_content_maintype() == "text" and not part.is_attachment() and part.get_filename() is None:
+        texts.append(part)
+    else:
+        attached.append(part.get_filename() or part.get_content_type())
+
+
+def _append(name: str, part: MIMEPart, assembler: TextAssembler) -> tuple[str, ...]:
     decoded = _decoded(name, part)
     if part.get_content_subtype() != "html":
         assembler.block(decoded.text)
         return decoded.notes
     root = parse_markup(name, decoded.text)
-    ignored = MarkupReader(assembler).read(root) if root is not None else None
-    return decoded.notes + (notes_on(ignored) if ignored else ())
+    return decoded.notes + (notes_on(MarkupReader(assembler).read(root)) if root is not None else ())
 
 
 def _decoded(name: str, part: MIMEPart) -> Decoded:
