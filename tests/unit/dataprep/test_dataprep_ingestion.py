@@ -261,6 +261,19 @@ async def test_a_deletion_reaches_a_file_that_waits_for_its_turn_and_was_never_p
     assert caught.value.code is ErrorCode.NOT_FOUND
 
 
+async def test_a_deletion_that_fails_withdraws_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def full(*_args: Any, **_options: Any) -> bool:
+        raise StoreFull("no space is left")
+
+    await bench.ingestion.prepare()
+    intake = bench.ingestion.accept("notes.md", "public")
+    monkeypatch.setattr(bench.writer, "delete", full)
+    with pytest.raises(StoreFull):
+        await bench.catalogue.delete("notes.md", None)
+    result = await bench.ingestion.take_in(Source("notes.md", TEXT.encode(), "public"), intake)
+    assert result.status is FileStatus.PUBLISHED
+
+
 async def test_a_table_is_read_by_the_column_that_was_chosen(bench: Bench) -> None:
     table = b"id,words\n1,The seal is ZQ-77.\n"
     assert (await bench.take_in("table.csv", table)).status is FileStatus.PUBLISHED

@@ -172,6 +172,23 @@ async def test_links_are_taken_in_as_what_they_lead_to_and_one_that_fails_takes_
     assert ingestion.finished == [f"public/{item}" for item in ("f", *(link.name for link in links))]
 
 
+async def test_a_link_that_is_slow_keeps_nobodys_files_waiting() -> None:
+    answered = asyncio.Event()
+
+    class Slow(FakeFetcher):
+        async def fetch(self, link: str) -> Fetched:
+            await answered.wait()
+            return await super().fetch(link)
+
+    context.bind(context.RequestContext("r1", asyncio.get_running_loop().time() + 60))
+    jobs = Jobs(FakeIngestion(), Slow())  # type: ignore[arg-type]
+    slow = jobs.start([Link("https://docs.example.org/a")], PUBLIC)
+    assert (await jobs.wait(jobs.start([Upload("f", b"1")], PUBLIC))).state is JobState.DONE
+    assert jobs.report(slow).state is JobState.RUNNING
+    answered.set()
+    assert (await jobs.wait(slow)).state is JobState.DONE
+
+
 def result(code: ErrorCode | None = None) -> FileResult:
     if code is None:
         return FileResult(name="f", status=FileStatus.PUBLISHED)

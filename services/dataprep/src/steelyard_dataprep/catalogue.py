@@ -46,8 +46,8 @@ class Catalogue:
         return deleted
 
     async def _delete(self, its_id: str, within: Filter) -> bool:
-        async with self._intakes.deleting(its_id) as withdrawn:
-            return await self._writer.delete(its_id, within=within) or withdrawn
+        async with self._intakes.deleting(its_id) as on_their_way:
+            return await self._writer.delete(its_id, within=within) or on_their_way
 
     def _filter(self, scopes: list[str] | None) -> Filter:
         if scopes is None:

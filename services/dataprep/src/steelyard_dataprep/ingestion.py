@@ -111,7 +111,7 @@ class Ingestion:
         name, data, scope = source.name, source.data, source.scope
         await self.prepare()
         assert self._model is not None
-        content_sha256 = content_hash(data)
+        content_sha256 = await self._workers.run(content_hash, data)
         its_id = intake.document_id
         its_revision = revision(
             content_sha256,

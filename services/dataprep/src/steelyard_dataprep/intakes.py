@@ -54,9 +54,9 @@ class Intakes:
 
     @asynccontextmanager
     async def deleting(self, document_id: str) -> AsyncIterator[bool]:
-        """The moment of a deletion; says whether it withdrew any file that was on its way."""
+        """The moment of a deletion; says whether files are on their way. They are withdrawn unless the block raises."""
         async with self._turn:
-            withdrawn = [intake for intake in self._open.get(document_id, ()) if not intake.withdrawn]
-            for intake in withdrawn:
+            waiting = [intake for intake in self._open.get(document_id, ()) if not intake.withdrawn]
+            yield bool(waiting)
+            for intake in waiting:
                 intake.withdrawn = True
-            yield bool(withdrawn)

@@ -21,16 +21,20 @@ _REMEMBERED = 256
 _WAITING_BYTES = 512 * 2**20
 """Bytes of files that may wait in memory; more are refused with Retry-After."""
 
+_LINKS_AT_ONCE = 4
+"""Links that are being fetched or wait, fetched, for their turn; each may hold a largest file in memory."""
+
 _FILE_TIMEOUT_S = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One file as it arrived; `fault` says why it is rejected without being looked at."""
+    """One file as it arrived; `fault` says why it is rejected without being looked at, `read_as` as in `Source`."""
 
     name: str
     data: bytes
     fault: FileError | None = None
+    read_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ class Jobs:
         self._fetcher = fetcher
         self._jobs: OrderedDict[str, _Running] = OrderedDict()
         self._turn = asyncio.Lock()
+        self._fetching = asyncio.Semaphore(_LINKS_AT_ONCE)
         self._waiting_bytes = 0
 
     def start(self, items: Sequence[Upload | Link], options: Options) -> str:
@@ -111,32 +116,37 @@ class Jobs:
         request_id = context.current().request_id
         for item, intake in accepted:
             try:
-                async with self._turn:
-                    deadline = asyncio.get_running_loop().time() + _FILE_TIMEOUT_S
-                    context.bind(context.RequestContext(request_id, deadline))
-                    job.files.append(await self._take_in(item, intake, options))
+                if isinstance(item, Link):
+                    # Outside of the line, so that a slow server keeps nobody's files waiting.
+                    async with self._fetching:
+                        fetched = await self._fetched(item)
+                        job.files.append(await self._in_turn(fetched, intake, options, request_id))
+                else:
+                    job.files.append(await self._in_turn(item, intake, options, request_id))
             finally:
                 self._waiting_bytes -= _size(item)
+                self._ingestion.finish(intake)
 
-    async def _take_in(self, item: Upload | Link, intake: Intake, options: Options) -> FileResult:
+    async def _fetched(self, link: Link) -> Upload:
         try:
-            if isinstance(item, Link):
-                fetched = await self._fetcher.fetch(item.name)
-                source = Source(item.name, fetched.data, options.scope, options.text_column, fetched.read_as)
-            elif item.fault is not None:
-                return FileResult(name=item.name, status=FileStatus.REJECTED, error=item.fault)
-            else:
-                source = Source(item.name, item.data, options.scope, options.text_column)
-            return await self._ingestion.take_in(source, intake)
+            fetched = await self._fetcher.fetch(link.name)
         except SteelyardError as error:
-            fault = FileError(code=error.code, detail=error.detail)
-            return FileResult(name=item.name, status=FileStatus.REJECTED, error=fault)
-        except Exception as error:  # noqa: BLE001  a fault in one file must not take the rest of the line with it
-            logs.get().error("unexpected_error", kind=type(error).__name__, at=logs.place(error))
-            fault = FileError(code=ErrorCode.INTERNAL, detail="an unexpected error; the log has its place")
-            return FileResult(name=item.name, status=FileStatus.REJECTED, error=fault)
-        finally:
-            self._ingestion.finish(intake)
+            return Upload(link.name, b"", FileError(code=error.code, detail=error.detail))
+        return Upload(link.name, fetched.data, read_as=fetched.read_as)
+
+    async def _in_turn(self, upload: Upload, intake: Intake, options: Options, request_id: str) -> FileResult:
+        if upload.fault is not None:
+            return FileResult(name=upload.name, status=FileStatus.REJECTED, error=upload.fault)
+        source = Source(upload.name, upload.data, options.scope, options.text_column, upload.read_as)
+        async with self._turn:
+            deadline = asyncio.get_running_loop().time() + _FILE_TIMEOUT_S
+            context.bind(context.RequestContext(request_id, deadline))
+            try:
+                return await self._ingestion.take_in(source, intake)
+            except Exception as error:  # noqa: BLE001  a fault in one file must not take the rest of the line with it
+                logs.get().error("unexpected_error", kind=type(error).__name__, at=logs.place(error))
+                fault = FileError(code=ErrorCode.INTERNAL, detail="an unexpected error; the log has its place")
+                return FileResult(name=upload.name, status=FileStatus.REJECTED, error=fault)
 
     def _job(self, job_id: str) -> _Running:
         try:
