@@ -6,6 +6,7 @@ Every defect is a mistake that an implementation could have made; none of them i
 import asyncio
 import sqlite3
 import sys
+import time
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -40,6 +41,8 @@ def commit_chunk_by_chunk() -> None:
     def committed(connection: sqlite3.Connection, *rest: Any) -> None:
         add_chunk(connection, *rest)
         connection.execute("COMMIT")
+        # A window that a test can hit.
+        time.sleep(0.02)
         connection.execute("BEGIN IMMEDIATE")
 
     writing._add_chunk = committed

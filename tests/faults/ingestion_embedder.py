@@ -21,13 +21,15 @@ def vector_of(text: str) -> np.ndarray:
 class EmbedderDouble:
     """Speaks `GET /info` and `POST /v1/embeddings`.
 
-    While `gate` is closed, requests for vectors wait; `waiting` says that one does. `texts` counts what was embedded.
+    While `gate` is closed, requests for vectors wait; `waiting` says that one does. `texts` counts what was embedded,
+    and `embedded` says that something was.
     """
 
     def __init__(self) -> None:
         self.gate = threading.Event()
         self.gate.set()
         self.waiting = threading.Event()
+        self.embedded = threading.Event()
         self.texts = 0
         self._server: ThreadingHTTPServer | None = None
         self._thread: threading.Thread | None = None
@@ -63,6 +65,7 @@ class EmbedderDouble:
                 ]
                 usage = {"prompt_tokens": 0, "total_tokens": 0}
                 self._answer({"object": "list", "model": MODEL["id"], "data": data, "usage": usage})
+                double.embedded.set()
 
             def _answer(self, value: object) -> None:
                 body = json.dumps(value).encode()
