@@ -9,7 +9,6 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.reranker.fake_backend import Bench, FakeBackend, request
 
 from steelyard_chatqna import ledgers, replay
 from steelyard_chatqna.pipeline.evidence import Chunk, Evidence
@@ -24,6 +23,7 @@ from steelyard_contracts.selection import SelectRequest, SelectResponse
 from steelyard_contracts.vectors import Vector
 from steelyard_reranker import select_request
 from steelyard_reranker.selection import SelectionSettings
+from tests.unit.reranker.fake_backend import Bench, FakeBackend, request
 
 from .fakes import ask, evidence, run
 

@@ -21,9 +21,13 @@ from steelyard_store import opening
 from steelyard_store.errors import InvalidQuery, StoreError
 
 from .catalogue import Catalogue
+from .fetching import LinkFetcher
 from .ingestion import ChunkSize, Ingestion
+from .intakes import Intakes
 from .jobs import Jobs
+from .links import LinkPolicy
 from .parsing.limits import ParseLimits
+from .quarantine import Quarantine
 from .routes import Dataprep, router
 from .settings import DataprepSettings
 
@@ -63,6 +67,8 @@ def build(settings: DataprepSettings) -> FastAPI:
         wall_seconds=settings.parser_timeout_s,
     )
 
+    links = LinkPolicy(settings.dataprep_link_hosts or (), settings.link_networks)
+
     @asynccontextmanager
     async def lifespan(_metrics: Metrics) -> AsyncIterator[Running]:
         folder = None if settings.steelyard_model_dir is None else Path(settings.steelyard_model_dir)
@@ -80,11 +86,17 @@ def build(settings: DataprepSettings) -> FastAPI:
             embedding = await stack.enter_async_context(
                 Upstream(Stage.EMBEDDING, settings.embedding_url, token=service_token(settings))
             )
-            ingestion = Ingestion(reader, writer, embedding, workers, tokenizer.count, size, limits)
-            jobs = Jobs(ingestion)
+            intakes = Intakes()
+            # Beside the store, because it has to outlive the process as the documents do.
+            quarantine = Quarantine(settings.store_path.with_name(f"{settings.store_path.name}.quarantine"), limits)
+            ingestion = Ingestion(
+                reader, writer, embedding, workers, tokenizer.count, size, limits, intakes, quarantine
+            )
+            fetcher = await stack.enter_async_context(LinkFetcher(links, limits.max_input_bytes))
+            jobs = Jobs(ingestion, fetcher)
             stack.push_async_callback(jobs.stop)
-            catalogue = Catalogue(reader, writer, settings.steelyard_scopes)
-            resources = Dataprep(jobs, catalogue, limits.max_input_bytes)
+            catalogue = Catalogue(reader, writer, intakes, settings.steelyard_scopes)
+            resources = Dataprep(jobs, catalogue, limits.max_input_bytes, links)
             yield Running(resources, probes={"store": ingestion.prepare})
 
     return create_app(service, settings, lifespan, [router])

@@ -83,7 +83,7 @@ class Chunk:
     Attributes:
         ordinal: position among the document's chunks, unique per document.
         tokens: length of ``text`` in the embedding model's tokens.
-        page: 1-based page on which all of the span stands, None where there is no such page.
+        page, page_end: 1-based pages on which the span begins and ends, both None in a document without pages.
         parent_id: the section or chunk above it in the document tree, if there is a tree.
     """
 
@@ -100,6 +100,7 @@ class Chunk:
     tokens: int
     scope: str
     page: int | None = None
+    page_end: int | None = None
     parent_id: str | None = None
 
 

@@ -130,6 +130,8 @@ NamesSetting = Annotated[
     Allowed("names separated by commas, none of them empty or twice"),
 ]
 """Names separated by commas."""
+OptionalNamesSetting = Annotated[NamesSetting | None, BeforeValidator(_none_from_empty)]
+"""Names separated by commas, or none when the text is empty."""
 UrlSetting = Annotated[str, AfterValidator(_url), Allowed("an http or https URL without user information or query")]
 """The base URL of a service, without a slash at its end."""
 OptionalUrlSetting = Annotated[
