@@ -33,9 +33,7 @@ class Stack:
         self.llm.stop()
 
     def ingest(self, *files: tuple[str, bytes]) -> requests.Response:
-        return requests.post(
-            f"{self.dataprep.url}/v1/dataprep/ingest", files=[("files", one) for one in files], timeout=TIMEOUT_S
-        )
+        return ingest(self.dataprep, *files)
 
     def embed(self, text: str) -> str:
         """The vector of a text as base64."""
@@ -49,6 +47,13 @@ class Stack:
 def post(service: ServiceProcess, path: str, body: Any) -> requests.Response:
     """POST JSON to a service."""
     return requests.post(service.url + path, json=body, timeout=TIMEOUT_S)
+
+
+def ingest(dataprep: ServiceProcess, *files: tuple[str, bytes]) -> requests.Response:
+    """Upload files and wait until they are published."""
+    return requests.post(
+        f"{dataprep.url}/v1/dataprep/ingest", files=[("files", one) for one in files], timeout=TIMEOUT_S
+    )
 
 
 def start_stack(folder: Path, **settings: str) -> Stack:

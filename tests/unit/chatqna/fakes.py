@@ -132,6 +132,10 @@ class WordCounter:
 
     def __init__(self) -> None:
         self.counted: list[list[dict[str, str]]] = []
+        self.forgotten = 0
+
+    def forget(self) -> None:
+        self.forgotten += 1
 
     async def count(self, messages: Sequence[Mapping[str, str]]) -> int:
         self.counted.append([dict(message) for message in messages])

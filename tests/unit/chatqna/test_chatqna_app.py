@@ -95,3 +95,23 @@ def test_a_ledger_store_that_is_damaged_keeps_the_gateway_from_starting(tmp_path
 
     with pytest.raises(LedgerStoreError, match=r"ledgers\.db can not be used"):
         asyncio.run(main())
+
+
+@pytest.mark.parametrize(("policy", "status", "code"), [("degrade", 200, 200), ("fail", 503, 502)])
+def test_a_dead_reranker_is_needed_only_where_its_failure_fails(
+    tmp_path: Path, policy: str, status: int, code: int
+) -> None:
+    async def main() -> None:
+        settings = {"llm_backend": "extractive", "reranker_url": NOWHERE, "rerank_failure_policy": policy}
+        async with served(tmp_path, **settings) as client:
+            ready = await client.get("/ready")
+            assert ready.status_code == status
+            [reranker] = [one for one in ready.json()["dependencies"] if one["name"] == "reranker"]
+            assert (reranker["ready"], reranker["required"]) == (False, policy == "fail")
+            assert "can not be reached" in reranker["cause"]
+            reply = await client.post("/v1/inspect", json={"messages": QUESTION})
+            assert reply.status_code == code
+            if code == 200:
+                assert reply.json()["outcome"] == "degraded"
+
+    asyncio.run(main())

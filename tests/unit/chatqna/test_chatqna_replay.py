@@ -9,7 +9,6 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.reranker.fake_scorer import Bench, FakeScorer, request
 
 from steelyard_chatqna import ledgers, replay
 from steelyard_chatqna.pipeline.evidence import Chunk, Evidence
@@ -24,6 +23,7 @@ from steelyard_contracts.selection import SelectRequest, SelectResponse
 from steelyard_contracts.vectors import Vector
 from steelyard_reranker import select_request
 from steelyard_reranker.selection import SelectionSettings
+from tests.unit.reranker.fake_backend import Bench, FakeBackend, request
 
 from .fakes import ask, evidence, run
 
@@ -74,7 +74,7 @@ class Pipeline:
         """The ledger as it comes back from the store; with `later`, the window had no room for one that was kept."""
 
         async def record() -> Ledger:
-            reply = await Bench(settings=self.settings, scorer=FakeScorer(self.scores)).rerank_soon(self._request())
+            reply = await Bench(settings=self.settings, backend=FakeBackend(self.scores)).rerank_soon(self._request())
             found = self._evidence(reply)
             if later and found.selected:
                 victims = self.random.sample([one.chunk_id for one in found.selected], 1)

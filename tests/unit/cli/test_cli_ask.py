@@ -37,7 +37,7 @@ def test_the_answer_its_citations_and_its_ledger_are_shown(gateway):
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0] == "The approved seal is ZQ-77."
-    assert "[1] handbook.pdf · 4.2 Seals · page 12 · characters 31-71 · support 0.93" in lines
+    assert "[1] handbook.pdf · 4.2 Seals · pages 12-13 · characters 31-71 · support 0.93" in lines
     assert f"    “{samples.QUOTE}”" in [line.rstrip() for line in lines]
     assert "4 retrieved -> 1 sent, 3 dropped (2 value_below_threshold, 1 duplicate)" in lines
     assert any("kept when value > -1" in line for line in lines)

@@ -96,7 +96,7 @@ def test_status_without_a_run_looks_at_the_ports(stack):
 
 def test_a_service_that_is_not_ready_is_named_with_its_cause_and_all_are_stopped(stack):
     stack.behave["retriever"] = "unready"
-    up = stack.run("up", "--timeout", "1")
+    up = stack.run("up", "--timeout", "6")
     assert up.returncode == 3
     assert f"retriever (http://127.0.0.1:{stack.ports['retriever']}) is not ready: store: the store file is locked" in (
         up.stderr

@@ -8,7 +8,7 @@ from typing import Any
 from steelyard_contracts.answers import Answered, Budget, Citation, UnsupportedSpan
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy, Outcome, Reason, Stage
 from steelyard_contracts.ledger import Degradation, totals
-from steelyard_runtime import context
+from steelyard_runtime import context, logs
 from steelyard_runtime.blocking import Workers
 
 from .budget import fit
@@ -196,6 +196,7 @@ class Answerer:
                     if shown:
                         yield shown
             complete = True
+            self._compare_counts(draft)
         finally:
             draft.removed_links = links.removed
             if not complete and links.seen != draft.text:
@@ -219,6 +220,16 @@ class Answerer:
         rest = gate.rest(verdict)
         if rest:
             yield rest
+
+    def _compare_counts(self, draft: Draft) -> None:
+        """Hold the counted prompt against the server's own count, which is right when they differ."""
+        budget, reported = draft.budget, draft.usage["prompt_tokens"]
+        if budget is None or not reported:
+            return
+        counted = budget.window - budget.reserved - budget.unused
+        if counted != reported:
+            logs.get().warning("prompt_tokens_differ", counted=counted, reported=reported)
+            self._counter.forget()
 
 
 def _written(draft: Draft) -> frozenset[str]:

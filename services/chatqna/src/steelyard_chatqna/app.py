@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
@@ -50,7 +51,9 @@ def build(settings: ChatqnaSettings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(metrics: Metrics) -> AsyncIterator[Running]:
-        token = service_token(settings)
+        most = _calls_at_once(settings.steelyard_max_concurrency)
+        # The one layer that repeats calls: what our own services do for the gateway has no effects.
+        ours = partial(Upstream, token=service_token(settings), metrics=metrics, max_calls=most, retries=True)
         degraded = metrics.counter("rerank_degraded_total", "Requests answered without reranking.", ("reason",))
         keeping, grounding = Workers("ledgers", threads=1), Workers("grounding", threads=1)
         async with AsyncExitStack() as stack:
@@ -62,10 +65,12 @@ def build(settings: ChatqnaSettings) -> FastAPI:
             stack.callback(store.close)
             # Closed once more before the store, so that what is being written can be.
             stack.callback(keeping.close)
-            embedding = await stack.enter_async_context(Upstream(Stage.EMBEDDING, settings.embedding_url, token=token))
-            retriever = await stack.enter_async_context(Upstream(Stage.RETRIEVER, settings.retriever_url, token=token))
-            reranker = await stack.enter_async_context(Upstream(Stage.RERANKER, settings.reranker_url, token=token))
-            llm = await stack.enter_async_context(Upstream(Stage.LLM, settings.llm_url))
+            embedding = await stack.enter_async_context(ours(Stage.EMBEDDING, settings.embedding_url))
+            retriever = await stack.enter_async_context(ours(Stage.RETRIEVER, settings.retriever_url))
+            reranker = await stack.enter_async_context(ours(Stage.RERANKER, settings.reranker_url))
+            llm = await stack.enter_async_context(
+                Upstream(Stage.LLM, settings.llm_url, ours=False, metrics=metrics, max_calls=most)
+            )
             parts = Parts(
                 embedding,
                 retriever,
@@ -89,9 +94,15 @@ def build(settings: ChatqnaSettings) -> FastAPI:
                 probes["api_keys"] = _usable(ring)
             if settings.llm_backend == "openai":
                 probes["llm"] = _listed(llm)
-            yield Running(Gateway(settings, parts, answerer, store, keeping), probes)
+            optional = frozenset({"reranker"} if settings.rerank_failure_policy == "degrade" else ())
+            yield Running(Gateway(settings, parts, answerer, store, keeping), probes, optional=optional)
 
     return create_app(service, settings, lifespan, [chat.router, ledgers.router, pages.router])
+
+
+def _calls_at_once(requests: int) -> int:
+    """How many of all requests may wait for the same neighbour: when that one is slow, the rest is left for others."""
+    return max(1, requests * 3 // 4)
 
 
 def _policy(settings: ChatqnaSettings) -> Mapping[str, Any]:

@@ -1,7 +1,6 @@
 """Proving the citations of a ledger against the store: each is what the store still holds, byte for byte, or not."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from pydantic import BaseModel
 
@@ -11,8 +10,8 @@ from steelyard_contracts.answers import Citation, Ledger
 from steelyard_contracts.ledger import LedgerEntry
 from steelyard_runtime.settings.base import SettingsError
 from steelyard_runtime.settings.groups import ScopeSettings, StoreSettings
-from steelyard_store.embedded import EmbeddedReader
 from steelyard_store.errors import StoreError
+from steelyard_store.opening import locate, open_reader
 from steelyard_store.port import ChunkReader
 from steelyard_store.records import Chunk, Document, Filter
 
@@ -44,8 +43,10 @@ async def prove(ledger: Ledger) -> list[Proof]:
     except SettingsError as error:
         raise ConfigurationError(str(error)) from None
     try:
-        async with _reader(store.store_path) as reader:
+        async with open_reader(locate(store)) as reader:
             return await proofs(ledger, reader, scopes)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
     except StoreError as error:
         raise StackError(f"the store can not be read: {error}") from None
 
@@ -73,10 +74,6 @@ async def proofs(ledger: Ledger, reader: ChunkReader, scopes: Sequence[str]) -> 
             )
         )
     return found
-
-
-def _reader(path: Path) -> EmbeddedReader:
-    return EmbeddedReader(path)
 
 
 def _unsent(citation: Citation, entry: LedgerEntry | None) -> list[str]:

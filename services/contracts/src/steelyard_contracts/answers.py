@@ -16,8 +16,9 @@ class Citation(Response):
 
     `sha256` is of the UTF-8 bytes of the chunk as it stood in the prompt: its stored text, except that the control
     tokens of chat templates are broken there (docs/adr/0012-inert-prompt-copy.md). `char_start` and `char_end` are the
-    chunk's span in the stored document, `quote_start` and `quote_end` the supporting part's span in that same document;
-    `answer_start` and `answer_end` the sentence's span in the answer.
+    chunk's span in the stored document, `page` and `page_end` the pages on which it begins and ends, `quote_start` and
+    `quote_end` the supporting part's span in that same document; `answer_start` and `answer_end` the sentence's span in
+    the answer.
     """
 
     marker: PositiveInt
@@ -28,6 +29,7 @@ class Citation(Response):
     title: str = ""
     section: str = ""
     page: PositiveInt | None = None
+    page_end: PositiveInt | None = None
     char_start: NonNegativeInt
     char_end: NonNegativeInt
     sha256: str

@@ -80,8 +80,10 @@ class SamplingFields(Request):
     seed: Int | None = None
     stop: Text | list[Text] | None = None
     logit_bias: dict[Text, Number] | None = None
-    logprobs: Bool | None = None
-    top_logprobs: Annotated[int, Field(strict=True, ge=0, le=20)] | None = None
+    logprobs: Literal[False] | None = Field(
+        default=None, description="The text of an answer can differ from the tokens that were made, so there are none."
+    )
+    top_logprobs: Annotated[int, Field(strict=True, ge=0, le=0)] | None = None
     response_format: dict[Text, Any] | None = None
     user: Text | None = None
 

@@ -77,6 +77,9 @@ class ErrorCode(StrEnum):
     EMBEDDING_MISALIGNED = "embedding_misaligned"
     """Strategy `adaptive` has missing, miscounted, non-finite, zero or wrongly sized embeddings."""
 
+    TOKENS_UNKNOWN = "tokens_unknown"
+    """Strategy `adaptive` has a candidate whose tokens nobody has counted."""
+
     INTERNAL = "internal"
     """Something happened that nobody expected; the log has it under the request id."""
 
@@ -143,8 +146,20 @@ class ErrorCode(StrEnum):
     PARSER_CRASHED = "parser_crashed"
     """The parser died of the file."""
 
+    QUARANTINED = "quarantined"
+    """The same content ended its parser twice before, so it is not tried again."""
+
+    DELETED_MEANWHILE = "deleted_meanwhile"
+    """The document was deleted while this file was on its way, and the deletion wins."""
+
     LINKS_DISABLED = "links_disabled"
     """Taking in links is switched off."""
+
+    LINK_REFUSED = "link_refused"
+    """The link, or a redirect from it, leads to where links may not lead."""
+
+    LINK_FAILED = "link_failed"
+    """The link's server can not be reached, is late, or does not answer with a document."""
 
 
 HTTP_STATUS: dict[ErrorCode, int] = {
@@ -168,6 +183,7 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.CONTEXT_LENGTH_EXCEEDED: 400,
     ErrorCode.MODEL_NOT_FOUND: 404,
     ErrorCode.EMBEDDING_MISALIGNED: 500,
+    ErrorCode.TOKENS_UNKNOWN: 500,
     ErrorCode.INTERNAL: 500,
     ErrorCode.OVERLOADED: 503,
     ErrorCode.DEADLINE_EXCEEDED: 504,
@@ -190,7 +206,11 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.PARSER_TIMEOUT: 422,
     ErrorCode.PARSER_MEMORY: 422,
     ErrorCode.PARSER_CRASHED: 422,
+    ErrorCode.QUARANTINED: 422,
+    ErrorCode.DELETED_MEANWHILE: 409,
     ErrorCode.LINKS_DISABLED: 403,
+    ErrorCode.LINK_REFUSED: 403,
+    ErrorCode.LINK_FAILED: 502,
 }
 """The one mapping of errors to HTTP. `context_length_exceeded` is 400 because OpenAI's own servers answer that."""
 

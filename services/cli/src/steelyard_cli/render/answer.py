@@ -45,7 +45,8 @@ def _place(citation: Citation) -> str:
     if citation.section:
         place.append(one_line(citation.section))
     if citation.page is not None:
-        place.append(f"page {citation.page}")
+        over_a_break = citation.page_end is not None and citation.page_end != citation.page
+        place.append(f"pages {citation.page}-{citation.page_end}" if over_a_break else f"page {citation.page}")
     place.append(f"characters {citation.quote_start}-{citation.quote_end}")
     place.append(f"support {citation.support:.2f}")
     return " · ".join(place)

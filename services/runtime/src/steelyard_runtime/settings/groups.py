@@ -17,7 +17,9 @@ from .types import (
     OptionalCosineSetting,
     OptionalProbabilitySetting,
     OptionalTextSetting,
+    StoreNameSetting,
     UrlSetting,
+    UrlsSetting,
 )
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -86,10 +88,31 @@ class ScopeSettings(Settings):
 class StoreSettings(Settings):
     """Where chunks are stored."""
 
-    store: Literal["embedded"] = Field(default="embedded", description="Chunk store.")
+    store: Literal["embedded", "arangodb"] = Field(
+        default="embedded", description="Chunk store: a file, or a graph of an ArangoDB server or cluster."
+    )
     store_path: Path = Field(
         default=Path(".steelyard/store.db"), description="File of the embedded store; retriever and dataprep share it."
     )
+    arango_url: UrlsSetting = Field(
+        default=("http://127.0.0.1:8529",),
+        description="ArangoDB server, or the coordinators of a cluster, comma separated, the preferred one first.",
+    )
+    arango_database: StoreNameSetting = Field(
+        default="steelyard", description="Database of the ArangoDB store; created when the user may."
+    )
+    arango_user: OptionalTextSetting = Field(
+        default="root", description="ArangoDB user; empty when the password file holds an access token."
+    )
+    arango_password_file: OptionalTextSetting = Field(
+        default=None, description="File with the ArangoDB user's password, or with an access token."
+    )
+
+    @model_validator(mode="after")
+    def _arangodb_needs_a_password(self) -> Self:
+        if self.store == "arangodb" and self.arango_password_file is None:
+            raise ValueError("STORE='arangodb' needs ARANGO_PASSWORD_FILE")
+        return self
 
 
 class EmbeddingModelSettings(ModelFolderSettings):

@@ -17,6 +17,9 @@ _HOST_NAME = re.compile(
 )
 
 
+_STORE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,47}")
+
+
 @dataclass(frozen=True, slots=True)
 class Allowed:
     """What a setting type allows, in words, where its annotation does not say it."""
@@ -79,6 +82,16 @@ def _url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _urls(values: tuple[str, ...]) -> tuple[str, ...]:
+    return _distinct(tuple(_url(value) for value in values))
+
+
+def _store_name(value: str) -> str:
+    if not _STORE_NAME.fullmatch(value):
+        raise ValueError("is not a name that a database server takes")
+    return value
+
+
 def _host(value: str) -> str:
     try:
         return str(ipaddress.ip_address(value))
@@ -101,6 +114,11 @@ OptionalCosineSetting = Annotated[
     BeforeValidator(_none_from_empty),
 ]
 """A cosine, or off when the text is empty."""
+OptionalCountSetting = Annotated[
+    Annotated[int, BeforeValidator(_int_from_text), Field(strict=True, ge=1, le=1_000_000)] | None,
+    BeforeValidator(_none_from_empty),
+]
+"""A whole number from 1, or none when the text is empty."""
 OptionalTextSetting = Annotated[str | None, BeforeValidator(_none_from_empty)]
 """A text, or none when it is empty."""
 OptionalPathSetting = Annotated[Path | None, BeforeValidator(_none_from_empty)]
@@ -112,7 +130,29 @@ NamesSetting = Annotated[
     Allowed("names separated by commas, none of them empty or twice"),
 ]
 """Names separated by commas."""
+OptionalNamesSetting = Annotated[NamesSetting | None, BeforeValidator(_none_from_empty)]
+"""Names separated by commas, or none when the text is empty."""
 UrlSetting = Annotated[str, AfterValidator(_url), Allowed("an http or https URL without user information or query")]
 """The base URL of a service, without a slash at its end."""
+OptionalUrlSetting = Annotated[
+    UrlSetting | None,
+    BeforeValidator(_none_from_empty),
+    Allowed("an http or https URL without user information or query"),
+]
+"""The base URL of a server, or none when the text is empty."""
+UrlsSetting = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_names_from_text),
+    AfterValidator(_urls),
+    Field(min_length=1),
+    Allowed("http or https URLs separated by commas, without user information or query, none of them twice"),
+]
+"""The base URLs of several servers of the same thing, in order of preference."""
+StoreNameSetting = Annotated[
+    str,
+    AfterValidator(_store_name),
+    Allowed("a letter, then up to 47 letters, digits, underscores and hyphens"),
+]
+"""A name that a database server takes for its databases, collections and graphs."""
 HostSetting = Annotated[str, AfterValidator(_host), Allowed("an IP address or a host name")]
 """An address to listen on."""
