@@ -34,7 +34,8 @@ def test_every_command_speaks_json_and_is_explained():
     assert names == {
         "up", "down", "status", "ingest", "documents list", "documents delete", "ask", "inspect", "select",
         "replay", "verify-citations", "keys add", "keys list", "keys revoke",
-        "config explain", "config check", "store init", "store check", "store migrate", "doctor", "models fetch", "models list", "models verify",
+        "config explain", "config check", "store init", "store check", "store migrate",
+            "doctor", "models fetch", "models list", "models verify",
     }  # fmt: skip
 
 
