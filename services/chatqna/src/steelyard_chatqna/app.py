@@ -26,6 +26,7 @@ from .llm.tokens import counter
 from .parts import Parts
 from .routes import chat, ledgers
 from .settings import ChatqnaSettings
+from .web import pages
 
 _PROBE_TIMEOUT_S = 2.0
 
@@ -45,7 +46,7 @@ def build(settings: ChatqnaSettings) -> FastAPI:
         limits={"context_tokens": settings.llm_context_tokens, "max_tokens": settings.llm_max_tokens},
         models={"llm": {"id": settings.served_model}},
         openai_paths=chat.OPENAI_PATHS,
-        guard=LoopbackGuard() if ring is None else KeyGuard(ring, service_token(settings)),
+        guard=LoopbackGuard() if ring is None else KeyGuard(ring, service_token(settings), pages.PUBLIC_PATHS),
     )
 
     @asynccontextmanager
@@ -96,7 +97,7 @@ def build(settings: ChatqnaSettings) -> FastAPI:
             optional = frozenset({"reranker"} if settings.rerank_failure_policy == "degrade" else ())
             yield Running(Gateway(settings, parts, answerer, store, keeping), probes, optional=optional)
 
-    return create_app(service, settings, lifespan, [chat.router, ledgers.router])
+    return create_app(service, settings, lifespan, [chat.router, ledgers.router, pages.router])
 
 
 def _calls_at_once(requests: int) -> int:

@@ -23,7 +23,7 @@ class Door:
         self.path = folder / "keys.json"
         self.key = self.add("first", "public")
         self.ring = KeyRing(self.path)
-        self.guard = KeyGuard(self.ring, TOKEN)
+        self.guard = KeyGuard(self.ring, TOKEN, frozenset())
 
     def add(self, name: str, *scopes: str, rate: int = 60) -> str:
         shown, kept = new_key(name, scopes, rate)

@@ -24,9 +24,9 @@ OPERATIONS_PATHS = frozenset({"/info", "/metrics", "/v1/statistics"})
 class KeyGuard:
     """Admits who shows a key of the ring, as often as that key may ask. Counts are of this process."""
 
-    open_paths = HEALTH_PATHS
-
-    def __init__(self, ring: KeyRing, service_token: str | None) -> None:
+    def __init__(self, ring: KeyRing, service_token: str | None, open_paths: frozenset[str]) -> None:
+        """`open_paths` answer anybody besides health: they must hold nobody's data."""
+        self.open_paths = HEALTH_PATHS | open_paths
         self._ring = ring
         self._service_token = service_token
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
