@@ -8,15 +8,15 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter
 
 from steelyard_contracts.reranking import RerankingRequest, RerankingResponse
-from steelyard_models.tokenizer import Encoded
 from steelyard_reranker.judging import Judge
+from steelyard_reranker.pairs import PairFormat
 from steelyard_reranker.ranking import Ranking
 from steelyard_reranker.settings import RerankerSettings
 from steelyard_runtime.blocking import Workers
 
 
 class WordFormat:
-    """Tokens are words, a query has no special tokens, and a text has the whole limit to itself."""
+    """Tokens are words, and a pair has no special ones."""
 
     def __init__(self, limit: int = 1_000_000) -> None:
         self.limit = limit
@@ -24,13 +24,11 @@ class WordFormat:
     def query_tokens(self, query: str) -> int:
         return len(query.split())
 
-    def room(self, query_tokens: int) -> int:
-        return self.limit - query_tokens
+    def room(self, query_tokens: int, limit: int) -> int:
+        return limit - query_tokens
 
-    def encode(self, text: str) -> Encoded:
-        spans = [(one.start(), one.end()) for one in re.finditer(r"\S+", text)]
-        words = tuple(text[start:end] for start, end in spans)
-        return Encoded(tuple(range(len(words))), words, tuple(spans), (1,) * len(words))
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        return [one.span() for one in re.finditer(r"\S+", text)]
 
     def pair_tokens(self, query_tokens: int, text_tokens: int) -> int:
         return query_tokens + text_tokens
@@ -60,10 +58,11 @@ class FakeBackend:
 
 @dataclass
 class Bench:
-    """A `Ranking` with its backend and the counter of degraded replies."""
+    """A `Ranking` with its backend and the counter of degraded replies; `pair_format` None is a backend without one."""
 
     backend: FakeBackend = field(default_factory=FakeBackend)
     settings: dict[str, Any] = field(default_factory=dict)
+    pair_format: PairFormat | None = field(default_factory=WordFormat)
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
 
     def __post_init__(self) -> None:
@@ -73,7 +72,7 @@ class Bench:
         return self.registry.get_sample_value("degraded_total", {"reason": reason}) or 0.0
 
     def judge(self, planning: Workers) -> Judge:
-        return Judge(self.backend, WordFormat(), RerankerSettings(**self.settings).rerank_max_chars_per_doc, planning)
+        return Judge(self.backend, self.pair_format, RerankerSettings(**self.settings).pairs, planning)
 
     def ranking(self, planning: Workers, selecting: Workers) -> Ranking:
         return Ranking(RerankerSettings(**self.settings), self.judge(planning), selecting, self.counter)

@@ -26,7 +26,7 @@ def rank(documents: Any = None, fault: Any = None, settings: Any = None, **field
     async def run() -> RerankResponse:
         planning = Workers("planning", 1)
         try:
-            return await rank_documents(body, made.judge(planning), "a policy hash")
+            return await rank_documents(body, made.judge(planning), {"a": "policy"})
         finally:
             planning.close()
 

@@ -105,6 +105,20 @@ class PairPolicy(StrEnum):
     ERROR = "error"
 
 
+class PairStatus(StrEnum):
+    """Whether a pair was measured with the reranker's own tokenizer."""
+
+    EXACT = "exact"
+    UNAVAILABLE = "unavailable"
+
+
+class WindowAggregation(StrEnum):
+    """Which of its windows' scores is a candidate's: the best of all, or the best of the first few."""
+
+    MAX = "max"
+    CAPPED = "capped"
+
+
 class CitationMode(StrEnum):
     """Who places the citations: the model by markers, or the gateway by aligning sentences to evidence."""
 

@@ -65,6 +65,9 @@ class ErrorCode(StrEnum):
     EMBEDDING_MISALIGNED = "embedding_misaligned"
     """Strategy `adaptive` has missing, miscounted, non-finite, zero or wrongly sized embeddings."""
 
+    TOKENS_UNKNOWN = "tokens_unknown"
+    """Strategy `adaptive` has a candidate whose tokens nobody has counted."""
+
     INTERNAL = "internal"
     """Something happened that nobody expected; the log has it under the request id."""
 
@@ -152,6 +155,7 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.CONTEXT_LENGTH_EXCEEDED: 400,
     ErrorCode.MODEL_NOT_FOUND: 404,
     ErrorCode.EMBEDDING_MISALIGNED: 500,
+    ErrorCode.TOKENS_UNKNOWN: 500,
     ErrorCode.INTERNAL: 500,
     ErrorCode.OVERLOADED: 503,
     ErrorCode.DEADLINE_EXCEEDED: 504,

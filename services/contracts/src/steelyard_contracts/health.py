@@ -32,11 +32,12 @@ class HealthCheck(Response):
 
 
 class Info(Response):
-    """What a service is and what it will accept."""
+    """What a service is and what it will accept. `policy` is what `policy_hash` is the hash of."""
 
     service: str
     version: str
     policy_hash: str
+    policy: dict[str, Any] = Field(default_factory=dict)
     limits: dict[str, int | float | None] = Field(default_factory=dict)
     models: dict[str, Any] = Field(default_factory=dict)
 

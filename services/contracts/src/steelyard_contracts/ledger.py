@@ -6,8 +6,9 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from .base import Bool, NonNegativeInt, Number, PositiveInt, Response
-from .enums import Fate, PairPolicy, Reason, ScoreKind, Stage
+from .base import NonNegativeInt, Number, PositiveInt, Response
+from .enums import Fate, Reason, ScoreKind, Stage
+from .pairs import PairFault, PairReport
 
 
 class Degradation(Response):
@@ -16,21 +17,6 @@ class Degradation(Response):
     stage: Stage
     reason: str
     detail: str
-
-
-class PairReport(Response):
-    """How much of one query-candidate pair the reranker could read.
-
-    Token counts are the reranker's own, special tokens included. `kept_spans` are half-open code-point spans of the
-    candidate's text that were read.
-    """
-
-    tokens_total: NonNegativeInt
-    tokens_kept: NonNegativeInt
-    truncated: Bool
-    policy: PairPolicy
-    kept_spans: list[tuple[NonNegativeInt, NonNegativeInt]]
-    query_tokens: NonNegativeInt
 
 
 class ValueTerms(Response):
@@ -51,13 +37,17 @@ _SENT_REASONS = frozenset({Reason.SELECTED, Reason.KEPT_FLOOR})
 
 
 class LedgerEntry(Response):
-    """One candidate's account. `retrieval_rank` and `rank` count from 1; `rank` is None when it was dropped."""
+    """One candidate's account. `retrieval_rank` and `rank` count from 1; `rank` is None when it was dropped.
+
+    `fault` says why a candidate with the reason `not_scored` has no rerank score.
+    """
 
     chunk_id: str
     document_id: str | None = None
     retrieval_rank: PositiveInt
     scores: dict[ScoreKind, Number] = Field(default_factory=dict)
     pair: PairReport | None = None
+    fault: PairFault | None = None
     value: ValueTerms | None = None
     fate: Fate
     reason: Reason
@@ -69,6 +59,8 @@ class LedgerEntry(Response):
             raise ValueError(f"a candidate that was {self.fate} has rank {self.rank}")
         if (self.fate is Fate.SENT) != (self.reason in _SENT_REASONS):
             raise ValueError(f"{self.reason} is no reason for a candidate to be {self.fate}")
+        if self.fault is not None and self.reason is not Reason.NOT_SCORED:
+            raise ValueError(f"a candidate that was {self.fate} as {self.reason} has a fault")
         return self
 
 

@@ -7,7 +7,8 @@ from pydantic import AliasChoices, Field, model_validator
 from .base import Bool, Name, NonNegativeInt, Number, PositiveInt, Probability, Request, Response, Text
 from .documents import CandidateMetadata, TextDoc, check_alignment, misaligned
 from .enums import Outcome, ScoreKind, Strategy
-from .ledger import Degradation, LedgerEntry, PairReport
+from .ledger import Degradation, LedgerEntry
+from .pairs import PairFault, PairReport
 from .vectors import Vector
 
 
@@ -102,7 +103,11 @@ class RerankDocument(Request):
 
 
 class RerankRequest(Request):
-    """The Cohere v2 / Jina request."""
+    """The Cohere v2 / Jina request.
+
+    `max_tokens_per_doc` cuts the copy of each document that is scored to that many of the reranker's own tokens.
+    `priority` has no effect: requests are worked on as they come.
+    """
 
     query: Text
     documents: list[Text | RerankDocument]
@@ -114,12 +119,16 @@ class RerankRequest(Request):
 
 
 class RerankResult(Response):
-    """One scored document; `pair` is Steelyard's survival report."""
+    """One document; `pair` is Steelyard's survival report.
+
+    A document with a `fault` was not scored: its 0 is a place in the order and no judgement.
+    """
 
     index: NonNegativeInt
     relevance_score: Number
     document: RerankDocument | None = None
     pair: PairReport | None = None
+    fault: PairFault | None = None
 
 
 class RerankMeta(Response):

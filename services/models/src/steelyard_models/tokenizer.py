@@ -31,6 +31,28 @@ class Encoded:
         return len(self.ids)
 
 
+class TokenSpans:
+    """Where the tokens of one text stand: half-open code-point spans, read one by one.
+
+    A list of them all would take seconds for a text of megabytes, in which no other thread runs.
+    """
+
+    __slots__ = ("_encoding",)
+
+    def __init__(self, encoding: Encoding) -> None:
+        self._encoding = encoding
+
+    def __len__(self) -> int:
+        return len(self._encoding)
+
+    def __getitem__(self, index: int, /) -> tuple[int, int]:
+        """The span of one token, counted from 0. Raises IndexError."""
+        span = self._encoding.token_to_chars(index)
+        if span is None:
+            raise IndexError(f"token {index} of {len(self._encoding)}")
+        return int(span[0]), int(span[1])
+
+
 class TextTokenizer:
     """Counts and encodes text with the tokenizer of a model. Safe to share between threads."""
 
@@ -68,15 +90,19 @@ class TextTokenizer:
 
     def count(self, text: str, *, special: bool = False) -> int:
         """Return the number of tokens of `text`; `special` includes those that the template adds."""
-        return len(self._tokenizer.encode(text, add_special_tokens=special).ids)
+        return self.count_many([text], special=special)[0]
 
     def count_many(self, texts: Sequence[str], *, special: bool = False) -> list[int]:
         """`count` for many texts, in parallel."""
-        return [len(e.ids) for e in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=special)]
+        return [len(e) for e in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=special)]
 
     def encode(self, text: str, *, special: bool = False) -> Encoded:
         """Return ids, tokens and codepoint offsets of one text."""
-        return _encoded(self._tokenizer.encode(text, add_special_tokens=special))
+        return _encoded(self._encode(text, special=special))
+
+    def spans(self, text: str) -> TokenSpans:
+        """Return where the text's own tokens stand."""
+        return TokenSpans(self._encode(text, special=False))
 
     def encode_pair(self, query: str, document: str) -> Encoded:
         """Return a pair in the model's own template, special tokens included."""
@@ -86,6 +112,10 @@ class TextTokenizer:
         """Return per text the model's input ids, template included, and which of them the template added."""
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=True)
         return [(list(e.ids), [sequence is None for sequence in e.sequence_ids]) for e in encodings]
+
+    def _encode(self, text: str, *, special: bool) -> Encoding:
+        # Unlike a batch, a single text is encoded without letting any other thread run.
+        return self._tokenizer.encode_batch([text], add_special_tokens=special)[0]
 
 
 def _encoded(encoding: Encoding) -> Encoded:

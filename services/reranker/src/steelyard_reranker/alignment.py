@@ -16,14 +16,27 @@ from .selection import Embeddings
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One candidate. `rank` is its retrieval rank from 1; `scores` and `tokens` are what retrieval knew of it."""
+    """One candidate. `rank` is its retrieval rank from 1; `metadata` is what retrieval knew of it, None for nothing."""
 
     chunk_id: str
     text: str
     rank: int
-    document_id: str | None
-    scores: Mapping[ScoreKind, float]
-    tokens: int | None = None
+    metadata: CandidateMetadata | None = None
+
+    @property
+    def document_id(self) -> str | None:
+        """The document that it is from."""
+        return None if self.metadata is None else self.metadata.document_id
+
+    @property
+    def scores(self) -> Mapping[ScoreKind, float]:
+        """Its scores of retrieval by kind."""
+        return {} if self.metadata is None else self.metadata.scores
+
+    @property
+    def tokens(self) -> int | None:
+        """The tokens of its text as they were counted when it was stored."""
+        return None if self.metadata is None else self.metadata.tokens
 
     @property
     def cosine(self) -> float | None:
@@ -35,19 +48,8 @@ def rows_of(request: RerankingRequest) -> list[Row]:
     """The request's candidates in retrieval order."""
     metadata: list[CandidateMetadata | None]
     metadata = [None] * len(request.retrieved_docs) if request.metadata is None else [*request.metadata]
-    return [
-        Row(
-            chunk_id,
-            doc.text,
-            position,
-            None if entry is None else entry.document_id,
-            {} if entry is None else dict(entry.scores),
-            None if entry is None else entry.tokens,
-        )
-        for position, (chunk_id, doc, entry) in enumerate(
-            zip(candidate_ids(request), request.retrieved_docs, metadata, strict=True), start=1
-        )
-    ]
+    candidates = zip(candidate_ids(request), request.retrieved_docs, metadata, strict=True)
+    return [Row(chunk_id, doc.text, rank, entry) for rank, (chunk_id, doc, entry) in enumerate(candidates, start=1)]
 
 
 def embeddings_of(request: RerankingRequest) -> Embeddings:

@@ -40,7 +40,7 @@ def build(settings: RerankerSettings) -> FastAPI:
             "calibration": load_calibration().digest(),
             "strategy": settings.reranking_strategy,
             "selection": asdict(settings.selection),
-            "max_chars_per_doc": settings.rerank_max_chars_per_doc,
+            "pairs": settings.pairs.policy,
             **settings.policy,
         },
         errors={
@@ -49,7 +49,12 @@ def build(settings: RerankerSettings) -> FastAPI:
             RerankBackendError: ErrorCode.RERANK_FAILED,
             ModelError: ErrorCode.MODEL_UNAVAILABLE,
         },
-        limits={"max_tokens": model.max_tokens, "max_chars_per_doc": settings.rerank_max_chars_per_doc},
+        limits={
+            "max_tokens": model.max_tokens,
+            "pair_tokens": settings.rerank_pair_budget_tokens or 2 * model.max_tokens,
+            "min_doc_tokens": settings.rerank_min_doc_tokens,
+            "max_chars_per_doc": settings.rerank_max_chars_per_doc,
+        },
         models={"reranker": {"id": f"late-interaction:{model.name}", "revision": model.revision}},
     )
 
@@ -67,7 +72,7 @@ def build(settings: RerankerSettings) -> FastAPI:
             backend = LocalBackend(
                 settings.embedding_model_id, folder, settings.rerank_threads, scoring=scoring, probing=probing
             )
-            judge = Judge(backend, backend.format, settings.rerank_max_chars_per_doc, planning)
+            judge = Judge(backend, backend.format, settings.pairs, planning)
             ranking = Ranking(settings, judge, selecting, degraded)
             yield Running(Reranker(ranking, judge, settings.selection, selecting), probes={"model": backend.probe})
         finally:

@@ -1,47 +1,58 @@
 """The Cohere/Jina dialect of reranking."""
 
 import uuid
+from collections.abc import Mapping
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.reranking import RerankDocument, RerankRequest, RerankResponse, RerankResult
 from steelyard_runtime import context
+from steelyard_runtime.policy import policy_hash
 
+from .backends.port import RowFault
 from .judging import Judge
+from .ledger import fault_report
+from .pairs import Judgement, Passage
+
+_BLANK = RowFault("blank_text", "the document has no text")
 
 
-async def rank_documents(request: RerankRequest, judge: Judge, policy: str) -> RerankResponse:
-    """Score the documents, best first, ties in the order given; blank ones score 0 and come last.
+async def rank_documents(request: RerankRequest, judge: Judge, policy: Mapping[str, object]) -> RerankResponse:
+    """Score the documents, best first, ties in the order given.
 
-    Raises `invalid_request` for a blank query and for `max_tokens_per_doc`, which would change the scores if it were
-    obeyed and mislead if it were ignored; `model_not_found`; and RerankBackendError, since this dialect has no way to
-    say that a reply is degraded.
+    Those that can not be scored say why, score 0 and come last, blank ones at the very end. Raises `invalid_request`
+    for a blank query, and for `max_tokens_per_doc` where nobody can count tokens; `query_too_long`; `model_not_found`;
+    and RerankBackendError, since this dialect has no way to say that a reply is degraded.
     """
     if not request.query.strip():
         raise SteelyardError(ErrorCode.INVALID_REQUEST, "query: is blank")
-    if request.max_tokens_per_doc is not None:
-        raise SteelyardError(
-            ErrorCode.INVALID_REQUEST,
-            "max_tokens_per_doc: can not be set by a request; RERANK_MAX_CHARS_PER_DOC bounds what is read for all",
-        )
     model_id = judge.backend.model_id
     if request.model is not None and request.model != model_id:
         raise SteelyardError(ErrorCode.MODEL_NOT_FOUND, f"model: this service reranks with {model_id!r} only")
-    context.note_policy(policy)
+    if request.max_tokens_per_doc is not None:
+        policy = {**policy, "max_tokens_per_doc": request.max_tokens_per_doc}
+    policy_name = policy_hash(policy)
+    context.note_policy(policy_name)
     texts = [one if isinstance(one, str) else one.text for one in request.documents]
-    judged = await judge.judge(request.query, {str(i): text for i, text in enumerate(texts) if text.strip()})
-    scores = [judged[str(i)].score if str(i) in judged else 0.0 for i in range(len(texts))]
-    order = sorted(range(len(texts)), key=lambda i: (str(i) not in judged, -scores[i], i))
+    passages = [Passage(str(index), text) for index, text in enumerate(texts) if text.strip()]
+    verdicts = await judge.judge(request.query, passages, request.max_tokens_per_doc)
+    results = [
+        _result(index, text, verdicts.get(str(index), _BLANK), request.return_documents)
+        for index, text in enumerate(texts)
+    ]
+    results.sort(key=_place)
     return RerankResponse(
-        id=uuid.uuid4().hex,
-        model=model_id,
-        results=[
-            RerankResult(
-                index=i,
-                relevance_score=scores[i],
-                document=RerankDocument(text=texts[i]) if request.return_documents else None,
-                pair=judged[str(i)].pair if str(i) in judged else None,
-            )
-            for i in order[: request.top_n]
-        ],
-        policy_hash=policy,
+        id=uuid.uuid4().hex, model=model_id, results=results[: request.top_n], policy_hash=policy_name
     )
+
+
+def _result(index: int, text: str, verdict: Judgement | RowFault, with_document: bool) -> RerankResult:
+    document = RerankDocument(text=text) if with_document else None
+    if isinstance(verdict, RowFault):
+        return RerankResult(index=index, relevance_score=0.0, document=document, fault=fault_report(verdict))
+    return RerankResult(index=index, relevance_score=verdict.score, document=document, pair=verdict.pair)
+
+
+def _place(result: RerankResult) -> tuple[int, float, int]:
+    if result.fault is None:
+        return 0, -result.relevance_score, result.index
+    return (2 if result.fault.reason == _BLANK.reason else 1), 0.0, result.index

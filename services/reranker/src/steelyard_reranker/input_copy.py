@@ -6,6 +6,6 @@ STABLE_CHARS = 200
 """Below this a cross-encoder's scores become unstable; the service warns once at start."""
 
 
-def bounded(texts: Sequence[str], max_chars: int) -> list[str]:
-    """Cut each text to its first `max_chars` code points; 0 gives every text as it is. The query is never cut."""
-    return list(texts) if max_chars == 0 else [text[:max_chars] for text in texts]
+def bounded(texts: Sequence[str], max_chars: int) -> Sequence[str]:
+    """Cut each text to its first `max_chars` code points; 0 gives back `texts` itself. The query is never cut."""
+    return texts if max_chars == 0 else [text[:max_chars] for text in texts]

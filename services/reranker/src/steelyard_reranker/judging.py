@@ -1,104 +1,75 @@
 """From texts to judgements: what is sent of each text, its rerank score, and the report of what was read."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
-from steelyard_contracts.enums import PairPolicy
 from steelyard_contracts.errors import ErrorCode, SteelyardError
-from steelyard_contracts.ledger import PairReport
 from steelyard_runtime import logs
 from steelyard_runtime.blocking import Workers
 
 from .backends.port import RerankBackend, RerankBackendError, RowFault, checked
-from .input_copy import bounded
-from .pairs.cut import cut
-from .pairs.format import PairFormat
-
-
-class Judgement(NamedTuple):
-    """A rerank score in [0, 1], the tokens of the text that was judged, and what was read of the pair."""
-
-    score: float
-    tokens: int
-    pair: PairReport
+from .pairs import Judgement, PairFormat, PairPlanner, PairSettings, Passage, Plan, judgement
 
 
 class Judge:
-    """Judges texts with one backend. Measuring and cutting texts runs in `planning`, away from the event loop."""
+    """Judges texts with one backend. Measuring and cutting texts runs in `planning`, away from the event loop.
 
-    def __init__(self, backend: RerankBackend, pair_format: PairFormat, max_chars: int, planning: Workers) -> None:
+    Raises PairSettingError for settings that `pair_format`, or its absence, can not serve.
+    """
+
+    def __init__(
+        self, backend: RerankBackend, pair_format: PairFormat | None, settings: PairSettings, planning: Workers
+    ) -> None:
         self.backend = backend
-        self._format = pair_format
-        self._max_chars = max_chars
+        self._planner = PairPlanner(pair_format, settings)
+        self._settings = settings
         self._planning = planning
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether judgements know the tokens of their texts."""
+        return self._planner.measures
 
     @property
     def policy(self) -> dict[str, object]:
         """What decides how a text is scored; part of every policy hash."""
-        return {
-            **self.backend.policy,
-            "pair_limit": self._format.limit,
-            "long_document": PairPolicy.TRUNCATE,
-            "max_chars_per_doc": self._max_chars,
-        }
+        return {**self.backend.policy, **self._planner.policy}
 
-    async def judge(self, query: str, texts: Mapping[str, str]) -> dict[str, Judgement]:
-        """Judge texts by id; nothing to judge asks no backend.
+    async def judge(
+        self, query: str, passages: Sequence[Passage], max_doc_tokens: int | None = None
+    ) -> dict[str, Judgement | RowFault]:
+        """Judge texts by id, none of them blank; nothing to judge asks no backend.
 
-        A text of which the cap leaves only white space has no judgement, and one that the cap cuts has a truncated
-        pair, whose tokens are those of its copy. Raises `query_too_long`, and RerankBackendError for whatever else goes
-        wrong in the backend.
+        A text that can not be judged has its fault while the others keep their scores. Raises what `PairPlanner.plans`
+        does, and RerankBackendError for whatever goes wrong in the backend, or when every text has a fault of its own.
         """
-        copies = dict(zip(texts, bounded(list(texts.values()), self._max_chars), strict=True))
-        readable = {text_id: copy for text_id, copy in copies.items() if copy.strip()}
-        if not readable:
+        if not passages:
             return {}
-        pairs = await self._planning.run(self._pairs, query, list(readable.values()))
-        scores = checked(await self._scores(query, [pair.text for pair in pairs]), len(pairs))
-        judged = {}
-        for text_id, pair, score in zip(readable, pairs, scores, strict=True):
-            if not isinstance(score, RowFault):
-                capped = len(readable[text_id]) < len(texts[text_id])
-                report = pair.report.model_copy(update={"truncated": True}) if capped else pair.report
-                judged[text_id] = Judgement(score, pair.tokens, report)
-        return judged
+        plans = await self._planning.run(self._planner.plans, query, passages, max_doc_tokens)
+        texts = [text for plan in plans if isinstance(plan, Plan) for text in plan.texts]
+        scores = iter(checked(await self._scores(query, texts), len(texts)) if texts else ())
+        verdicts = [self._verdict(plan, scores) for plan in plans]
+        faults = [verdict for verdict in verdicts if isinstance(verdict, RowFault)]
+        if len(faults) == len(verdicts):
+            raise RerankBackendError(
+                faults[0].reason, f"none of {len(faults)} candidates could be scored: {faults[0].detail}"
+            )
+        return {passage.chunk_id: verdict for passage, verdict in zip(passages, verdicts, strict=True)}
+
+    def _verdict(self, plan: Plan | RowFault, scores: Iterator[float | RowFault]) -> Judgement | RowFault:
+        if isinstance(plan, RowFault):
+            return plan
+        return judgement(plan, [next(scores) for _ in plan.pieces], self._settings)
 
     async def _scores(self, query: str, texts: Sequence[str]) -> list[float | RowFault]:
         try:
             return await self.backend.scores(query, texts)
-        except (RerankBackendError, SteelyardError):
+        except RerankBackendError:
             raise
+        except SteelyardError as error:
+            if error.code is ErrorCode.QUERY_TOO_LONG:
+                raise
+            raise RerankBackendError(str(error.code), error.detail) from error
         except Exception as error:
             kind = type(error).__name__
             logs.get().error("rerank_backend_crashed", kind=kind, at=logs.place(error))
             raise RerankBackendError("crashed", f"the backend failed with {kind}") from error
-
-    def _pairs(self, query: str, texts: Sequence[str]) -> "list[_Pair]":
-        query_tokens = self._format.query_tokens(query)
-        room = self._format.room(query_tokens)
-        if room < 1:
-            raise SteelyardError(
-                ErrorCode.QUERY_TOO_LONG,
-                f"the query has {query_tokens} tokens, the reranker reads at most {self._format.limit}",
-            )
-        return [self._pair(query_tokens, text, room) for text in texts]
-
-    def _pair(self, query_tokens: int, text: str, room: int) -> "_Pair":
-        kept = cut(self._format, text, room)
-        report = PairReport(
-            tokens_total=self._format.pair_tokens(query_tokens, kept.tokens_total),
-            tokens_kept=self._format.pair_tokens(query_tokens, kept.tokens_kept),
-            truncated=kept.tokens_kept < kept.tokens_total,
-            policy=PairPolicy.TRUNCATE,
-            kept_spans=[(0, len(kept.text))],
-            query_tokens=query_tokens,
-        )
-        return _Pair(kept.text, kept.tokens_total, report)
-
-
-class _Pair(NamedTuple):
-    """What is sent of a text, the tokens of the whole text, and the report."""
-
-    text: str
-    tokens: int
-    report: PairReport

@@ -2,9 +2,11 @@
 
 from steelyard_contracts.enums import Fate, Reason, ScoreKind
 from steelyard_contracts.ledger import LedgerEntry, ValueTerms
+from steelyard_contracts.pairs import PairFault
 
 from .alignment import Row
-from .judging import Judgement
+from .backends.port import RowFault
+from .pairs import Judgement
 from .selection import Decision
 from .selection import ValueTerms as Terms
 
@@ -27,8 +29,8 @@ def decided(row: Row, decision: Decision, judgement: Judgement | None) -> Ledger
     )
 
 
-def dropped(row: Row, reason: Reason) -> LedgerEntry:
-    """The entry of a candidate that was dropped before it could be scored."""
+def dropped(row: Row, reason: Reason, fault: RowFault | None = None) -> LedgerEntry:
+    """The entry of a candidate that has no rerank score; `fault` says why when it should have had one."""
     return LedgerEntry(
         chunk_id=row.chunk_id,
         document_id=row.document_id,
@@ -36,7 +38,13 @@ def dropped(row: Row, reason: Reason) -> LedgerEntry:
         scores=dict(row.scores),
         fate=Fate.DROPPED,
         reason=reason,
+        fault=fault_report(fault),
     )
+
+
+def fault_report(fault: RowFault | None) -> PairFault | None:
+    """A row's fault as it is published."""
+    return None if fault is None else PairFault(**fault._asdict())
 
 
 def value_terms(terms: Terms | None) -> ValueTerms | None:

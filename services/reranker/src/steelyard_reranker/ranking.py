@@ -1,5 +1,6 @@
 """The reranker's own work: floors, scores, selection, and one ledger entry for every candidate."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -16,11 +17,15 @@ from steelyard_runtime.degraded import cosine_order
 from steelyard_runtime.policy import policy_hash
 
 from .alignment import Row, embeddings_of, rows_of
-from .backends.port import RerankBackendError
-from .judging import Judge, Judgement
+from .backends.port import RerankBackendError, RowFault
+from .judging import Judge
 from .ledger import decided, dropped
+from .pairs import Judgement, Passage
 from .selection import Candidate, Candidates, Embeddings, SelectionSettings, select
 from .settings import RerankerSettings
+
+_REPLY_S = 0.05
+"""What is kept of the deadline for the reply that says that the backend was late."""
 
 
 class Ranking:
@@ -43,10 +48,10 @@ class Ranking:
     async def rerank(self, request: RerankingRequest) -> RerankingResponse:
         """Score the candidates and select among them.
 
-        Raises `invalid_request` for a blank query, `query_too_long`, and EmbeddingMisalignedError for `adaptive` that
-        lacks a usable vector per candidate, before the backend is asked, so that a failing backend can not hide a fault
-        of the data. A failing backend degrades the reply, or raises RerankBackendError when RERANK_FAILURE_POLICY is
-        `fail`.
+        Raises `invalid_request` for a blank query, `query_too_long`, and for `adaptive` EmbeddingMisalignedError when a
+        candidate lacks a usable vector and `tokens_unknown` when nobody can count one's tokens: before the backend is
+        asked, so that a failing backend can not hide a fault of the data. A backend that fails, or has not answered
+        by the deadline, degrades the reply, or raises RerankBackendError when RERANK_FAILURE_POLICY is `fail`.
         """
         if not request.initial_query.strip():
             raise SteelyardError(ErrorCode.INVALID_REQUEST, "initial_query: is blank")
@@ -55,13 +60,15 @@ class Ranking:
         embeddings = embeddings_of(request) if strategy is Strategy.ADAPTIVE else None
         if embeddings is not None and rows:
             embeddings.align([row.chunk_id for row in rows])
+        if strategy is Strategy.ADAPTIVE and not self._judge.counts_tokens:
+            _require_tokens(rows)
         cosines = {row.chunk_id: row.cosine for row in rows if row.cosine is not None}
         below = self._settings.cosine_floors.below(cosines)
         readable = [row for row in rows if row.chunk_id not in below and row.text.strip()]
         policy = policy_hash({**self.policy, "strategy": strategy, "selection": asdict(settings)})
         context.note_policy(policy)
         try:
-            judged = await self._judge.judge(request.initial_query, {row.chunk_id: row.text for row in readable})
+            judged = await self._judged(request.initial_query, readable)
         except RerankBackendError as error:
             if self._settings.rerank_failure_policy == "fail":
                 raise
@@ -78,22 +85,19 @@ class Ranking:
                 policy_hash=policy,
                 below_floor=below,
             )
-        judged = self._costed(readable, judged)
         reply = await self._selecting.run(_selected, request, strategy, settings, rows, below, judged, embeddings)
         return reply.model_copy(update={"policy_hash": policy, "settings": asdict(settings)})
 
-    def _costed(self, rows: Sequence[Row], judged: Mapping[str, Judgement]) -> dict[str, Judgement]:
-        """The judgements with the tokens of the whole text, as far as retrieval knows them, where the cap cut it.
-
-        The prompt gets the whole text whatever the reranker could read of it, so the whole text is what it costs.
-        """
-        cap = self._settings.rerank_max_chars_per_doc
-        costed = dict(judged)
-        for row in rows:
-            if row.tokens is not None and row.chunk_id in judged and 0 < cap < len(row.text):
-                judgement = judged[row.chunk_id]
-                costed[row.chunk_id] = judgement._replace(tokens=max(judgement.tokens, row.tokens))
-        return costed
+    async def _judged(self, query: str, rows: Sequence[Row]) -> dict[str, Judgement | RowFault]:
+        deadline = context.deadline()
+        passages = [Passage(row.chunk_id, row.text, row.metadata) for row in rows]
+        try:
+            async with asyncio.timeout_at(None if deadline is None else deadline - _REPLY_S):
+                return await self._judge.judge(query, passages)
+        except TimeoutError as error:
+            raise RerankBackendError(
+                "deadline_exceeded", f"the backend had not scored {len(rows)} candidates by the deadline"
+            ) from error
 
     def _rule(self, request: RerankingRequest) -> tuple[Strategy, SelectionSettings]:
         """The request's overrides where it has them (0 is one), else the service's settings."""
@@ -109,18 +113,29 @@ class Ranking:
         )
 
 
+def _require_tokens(rows: Sequence[Row]) -> None:
+    for row in rows:
+        if row.tokens is None:
+            raise SteelyardError(
+                ErrorCode.TOKENS_UNKNOWN,
+                f"chunk {row.chunk_id!r} comes without `tokens`, which adaptive weighs; RERANKER_TOKENIZER names no"
+                " tokenizer to count them with",
+            )
+
+
 def _selected(
     request: RerankingRequest,
     strategy: Strategy,
     settings: SelectionSettings,
     rows: Sequence[Row],
     below: frozenset[str],
-    judged: Mapping[str, Judgement],
+    verdicts: Mapping[str, Judgement | RowFault],
     embeddings: Embeddings | None,
 ) -> RerankingResponse:
     """Select among the rows above the floors; blank texts were not judged and selection puts them last."""
-    unscored = {row.chunk_id for row in rows if row.text.strip() and row.chunk_id not in judged} - below
-    weighed = {row.chunk_id: row for row in rows if row.chunk_id not in below | unscored}
+    faults = {chunk_id: verdict for chunk_id, verdict in verdicts.items() if isinstance(verdict, RowFault)}
+    judged = {chunk_id: verdict for chunk_id, verdict in verdicts.items() if isinstance(verdict, Judgement)}
+    weighed = {row.chunk_id: row for row in rows if row.chunk_id not in below and row.chunk_id not in faults}
     candidates = Candidates.from_records(_candidate(row, judged.get(chunk_id)) for chunk_id, row in weighed.items())
     selection = select(strategy, candidates, settings, embeddings and embeddings.only(weighed))
     entries: list[LedgerEntry] = []
@@ -130,7 +145,7 @@ def _selected(
         entries.append(decided(row, decision, judgement))
         if decision.rank is not None and judgement is not None:
             docs.append(RerankedDoc(id=row.chunk_id, text=row.text, score=judgement.score, rank=decision.rank))
-    entries += [dropped(row, Reason.NOT_SCORED) for row in rows if row.chunk_id in unscored]
+    entries += [dropped(row, Reason.NOT_SCORED, faults[row.chunk_id]) for row in rows if row.chunk_id in faults]
     entries += [dropped(row, Reason.BELOW_COSINE_FLOOR) for row in rows if row.chunk_id in below]
     return RerankingResponse(
         id=request.id,
@@ -145,6 +160,9 @@ def _selected(
 
 
 def _candidate(row: Row, judgement: Judgement | None) -> Candidate:
+    """The prompt gets the whole text whatever the reranker could read of it, so the whole text is what it costs."""
     if judgement is None:
         return Candidate(row.chunk_id, 0.0, 0, row.text, row.rank)
-    return Candidate(row.chunk_id, judgement.score, judgement.tokens, row.text, row.rank)
+    tokens = row.tokens if judgement.tokens is None else judgement.tokens
+    # Only `adaptive` weighs tokens, and it was not asked where they are unknown.
+    return Candidate(row.chunk_id, judgement.score, tokens or 0, row.text, row.rank)

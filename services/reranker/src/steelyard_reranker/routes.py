@@ -50,9 +50,13 @@ async def reranking(body: RerankingRequest, reranker: Annotated[Reranker, Depend
 
 
 @router.post("/v1/rerank", response_model=RerankResponse)
+@router.post("/v2/rerank", response_model=RerankResponse)
 async def rerank(body: RerankRequest, reranker: Annotated[Reranker, Depends(_reranker)]) -> Response:
-    """Score documents in the Cohere/Jina dialect; `pair` reports what was read of each."""
-    return json_reply(await rank_documents(body, reranker.judge, policy_hash(reranker.ranking.policy)))
+    """Score documents in the Cohere/Jina dialect; `pair` reports what was read of each, `fault` why it was not scored.
+
+    Both paths are the same: Jina's clients ask the first, Cohere's SDK the second.
+    """
+    return json_reply(await rank_documents(body, reranker.judge, reranker.ranking.policy))
 
 
 @router.post("/v1/select", response_model=SelectResponse)

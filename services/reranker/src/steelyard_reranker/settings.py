@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from steelyard_contracts.enums import PairPolicy, WindowAggregation
+from steelyard_runtime.settings.base import Settings
 from steelyard_runtime.settings.groups import (
     AdaptiveSettings,
     CosineFloorSettings,
@@ -12,9 +14,52 @@ from steelyard_runtime.settings.groups import (
     RerankFailureSettings,
     StrategySettings,
 )
-from steelyard_runtime.settings.types import IntSetting
+from steelyard_runtime.settings.types import IntSetting, OptionalCountSetting
 
+from .pairs import PairSettings
+from .pairs.settings import LEAST_DOC_TOKENS
 from .selection import SelectionSettings
+
+
+class PairLengthSettings(Settings):
+    """What the reranker may read of a candidate; tokens are the reranker's own, special tokens included in a pair's."""
+
+    rerank_max_chars_per_doc: Annotated[IntSetting, Field(ge=0, le=10_000_000)] = Field(
+        default=0, description="Characters of a candidate that the reranker is given; 0 = all of them."
+    )
+    rerank_pair_budget_tokens: OptionalCountSetting = Field(
+        default=None, description="Tokens of the longest pair of query and candidate; empty = the model's own limit."
+    )
+    rerank_min_doc_tokens: Annotated[IntSetting, Field(ge=LEAST_DOC_TOKENS, le=1_000_000)] = Field(
+        default=32, description="A query that leaves less than this for a candidate is refused; queries are never cut."
+    )
+    rerank_long_document: PairPolicy = Field(
+        default=PairPolicy.TRUNCATE,
+        description="A candidate that is too long for its pair is cut, read in windows, or not scored.",
+    )
+    rerank_window_overlap_tokens: Annotated[IntSetting, Field(ge=0, le=100_000)] = Field(
+        default=32,
+        description="A statement of up to this many tokens stands whole in one window; at most half a window.",
+    )
+    rerank_max_windows: Annotated[IntSetting, Field(ge=1, le=100_000)] = Field(
+        default=8, description="Windows, from a candidate's start on, that aggregation `capped` takes into account."
+    )
+    rerank_window_aggregation: WindowAggregation = Field(
+        default=WindowAggregation.MAX, description="A candidate's score is that of its best window, of all or of few."
+    )
+
+    @property
+    def pairs(self) -> PairSettings:
+        """The pair domain's settings."""
+        return PairSettings(
+            max_chars=self.rerank_max_chars_per_doc,
+            budget=self.rerank_pair_budget_tokens,
+            min_doc_tokens=self.rerank_min_doc_tokens,
+            long_document=self.rerank_long_document,
+            window_overlap=self.rerank_window_overlap_tokens,
+            max_windows=self.rerank_max_windows,
+            aggregation=self.rerank_window_aggregation,
+        )
 
 
 class RerankerSettings(
@@ -23,6 +68,7 @@ class RerankerSettings(
     AdaptiveSettings,
     RerankFailureSettings,
     CosineFloorSettings,
+    PairLengthSettings,
     EmbeddingModelSettings,
 ):
     """What the reranker service reads."""
@@ -40,9 +86,6 @@ class RerankerSettings(
     )
     rerank_threads: Annotated[IntSetting, Field(ge=1, le=64)] = Field(
         default=1, description="Threads of the in-process reranking model."
-    )
-    rerank_max_chars_per_doc: Annotated[IntSetting, Field(ge=0, le=10_000_000)] = Field(
-        default=0, description="Characters of a candidate that the reranker is given; 0 = all of them."
     )
 
     @property

@@ -180,11 +180,12 @@ def _operations(service: Service, policy: str, metrics: Metrics) -> APIRouter:
 
     @router.get("/info")
     async def info() -> Info:
-        """Limits, models and policy hash."""
+        """Limits, models and policy."""
         return Info(
             service=service.stage,
             version=VERSION,
             policy_hash=policy,
+            policy=dict(service.policy),
             limits=dict(service.limits),
             models=dict(service.models),
         )

@@ -50,6 +50,12 @@ def current() -> RequestContext:
     return _current.get()
 
 
+def deadline() -> float | None:
+    """The deadline of the request being served, on the event loop's clock in seconds; None outside of a request."""
+    request = _current.get(None)
+    return None if request is None else request.deadline
+
+
 def bind(context: RequestContext) -> None:
     """Make `context` the current one of this task and of the tasks that it starts."""
     _current.set(context)

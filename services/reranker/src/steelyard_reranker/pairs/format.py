@@ -2,32 +2,46 @@
 
 from typing import Protocol
 
-from steelyard_models.tokenizer import Encoded, TextTokenizer
+from steelyard_models.tokenizer import TextTokenizer
+
+
+class Spans(Protocol):
+    """The half-open code-point spans of a text's tokens, in order."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> tuple[int, int]: ...
 
 
 class PairFormat(Protocol):
-    """A model's input format with the model's own tokenizer. `limit` is in tokens, special tokens included."""
+    """A model's input format with the model's own tokenizer.
+
+    `limit` is the longest pair that the model reads, in tokens, special tokens included. The tokens of a pair are those
+    that the model reads of it in all: of a cross-encoder its one input, of late interaction both readings together,
+    each of which has a limit of its own.
+    """
 
     limit: int
 
     def query_tokens(self, query: str) -> int:
         """Tokens that the query takes in a pair."""
 
-    def room(self, query_tokens: int) -> int:
-        """Tokens that are left for the text beside a query of `query_tokens`; negative when the query does not fit."""
+    def room(self, query_tokens: int, limit: int) -> int:
+        """Tokens that a pair of at most `limit` has for the text; negative when the query alone does not fit."""
 
-    def encode(self, text: str) -> Encoded:
-        """The text's own tokens as they stand in a pair, with code-point offsets."""
+    def spans(self, text: str) -> Spans:
+        """Where the text's own tokens stand, as they are in a pair."""
 
     def pair_tokens(self, query_tokens: int, text_tokens: int) -> int:
         """Tokens of the whole pair, special tokens included."""
 
 
 class LateInteractionFormat:
-    """Query and text are read apart by one encoder, so each has the whole `limit` to itself."""
+    """Query and text are read apart by one encoder that reads at most `reading_limit` tokens at once."""
 
-    def __init__(self, tokenizer: TextTokenizer, limit: int) -> None:
-        self.limit = limit
+    def __init__(self, tokenizer: TextTokenizer, reading_limit: int) -> None:
+        self.limit = 2 * reading_limit
+        self._reading_limit = reading_limit
         self._tokenizer = tokenizer
         self._special = tokenizer.special_tokens
 
@@ -35,13 +49,15 @@ class LateInteractionFormat:
         """See PairFormat; the query's special tokens are its own."""
         return self._tokenizer.count(query, special=True)
 
-    def room(self, query_tokens: int) -> int:
+    def room(self, query_tokens: int, limit: int) -> int:
         """See PairFormat."""
-        return -1 if query_tokens > self.limit else self.limit - self._special
+        if query_tokens > self._reading_limit:
+            return self._reading_limit - query_tokens
+        return min(self._reading_limit, limit - query_tokens) - self._special
 
-    def encode(self, text: str) -> Encoded:
+    def spans(self, text: str) -> Spans:
         """See PairFormat."""
-        return self._tokenizer.encode(text)
+        return self._tokenizer.spans(text)
 
     def pair_tokens(self, query_tokens: int, text_tokens: int) -> int:
         """See PairFormat."""
@@ -60,13 +76,13 @@ class CrossEncoderFormat:
         """See PairFormat; the template's tokens are the pair's, not the query's."""
         return self._tokenizer.count(query)
 
-    def room(self, query_tokens: int) -> int:
+    def room(self, query_tokens: int, limit: int) -> int:
         """See PairFormat."""
-        return self.limit - query_tokens - self._special
+        return limit - query_tokens - self._special
 
-    def encode(self, text: str) -> Encoded:
+    def spans(self, text: str) -> Spans:
         """See PairFormat."""
-        return self._tokenizer.encode(text)
+        return self._tokenizer.spans(text)
 
     def pair_tokens(self, query_tokens: int, text_tokens: int) -> int:
         """See PairFormat."""

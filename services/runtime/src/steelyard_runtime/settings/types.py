@@ -100,6 +100,11 @@ OptionalCosineSetting = Annotated[
     BeforeValidator(_none_from_empty),
 ]
 """A cosine, or off when the text is empty."""
+OptionalCountSetting = Annotated[
+    Annotated[int, BeforeValidator(_int_from_text), Field(strict=True, ge=1, le=1_000_000)] | None,
+    BeforeValidator(_none_from_empty),
+]
+"""A whole number from 1, or none when the text is empty."""
 OptionalTextSetting = Annotated[str | None, BeforeValidator(_none_from_empty)]
 """A text, or none when it is empty."""
 NamesSetting = Annotated[
