@@ -1,11 +1,13 @@
 """How much of a unit of evidence a set of texts holds, counted once however many of them hold it."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from ..manifest import Place, Unit
 
 Span = tuple[int, int]
+_TRIMMED = 4
 
 
 class Survival(StrEnum):
@@ -36,11 +38,10 @@ def held(unit: Unit, kept_spans: Mapping[str, Sequence[Span]]) -> float:
     """The share of a unit, in [0, 1], that is in the kept spans of the candidates' texts.
 
     A candidate that is not among the keys is not there at all. Where a place is longer or shorter than the part of the
-    unit that it holds (white space, other spelling), a cut is carried over in proportion.
+    unit that it holds (white space, other spelling), a cut is carried over in proportion. The few characters between two
+    neighbouring chunks are white space that the chunker trimmed away, and count as held.
     """
-    parts = [
-        part for place in unit.places for part in _parts(place, kept_spans.get(place.candidate_id, ()))
-    ]
+    parts = [part for place in unit.places for part in _parts(place, kept_spans.get(place.candidate_id, ()))]
     return min(1.0, _union(parts) / unit.length)
 
 
@@ -64,8 +65,9 @@ def _parts(place: Place, kept: Iterable[Span]) -> list[tuple[float, float]]:
 
 
 def _union(parts: list[tuple[float, float]]) -> float:
-    covered, reached = 0.0, 0.0
+    covered, reached = 0.0, -math.inf
     for start, end in sorted(parts):
-        covered += max(0.0, end - max(start, reached))
+        from_here = reached if start - reached <= _TRIMMED else start
+        covered += max(0.0, end - from_here)
         reached = max(reached, end)
     return covered

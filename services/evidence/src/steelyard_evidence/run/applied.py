@@ -59,9 +59,7 @@ def reranked(
     ranked = tuple(decision.chunk_id for decision in selection.decisions)
     unread = tuple(one.id for one, reading in read if reading.score is None)
     tokens = {one.id: one.tokens for one in candidates}
-    return Applied(
-        (*ranked, *unread), selection.kept, fitting(selection.kept, tokens, _values(selection), budget)
-    )
+    return Applied((*ranked, *unread), selection.kept, fitting(selection.kept, tokens, _values(selection), budget))
 
 
 def fitting(
@@ -81,7 +79,5 @@ def _values(selection: Selection) -> dict[str, float]:
 
 
 def _embeddings(query: FrozenQuery, candidates: Sequence[FrozenCandidate]) -> Embeddings:
-    vectors = {
-        one.id: None if one.embedding is None else one.embedding.to_floats() for one in candidates
-    }
+    vectors = {one.id: None if one.embedding is None else one.embedding.to_floats() for one in candidates}
     return Embeddings(vectors, None if query.embedding is None else query.embedding.to_floats())

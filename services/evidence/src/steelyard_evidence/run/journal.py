@@ -50,11 +50,6 @@ class Journal:
         self.records[record.part, record.query_id] = record
         self._write(record.model_dump_json())
 
-    def remove(self) -> None:
-        """Delete the file: the run is done."""
-        self._stream.close()
-        self._path.unlink()
-
     def _write(self, line: str) -> None:
         self._stream.write(line.encode() + b"\n")
         self._stream.flush()

@@ -8,9 +8,9 @@ from enum import StrEnum
 from itertools import product
 from typing import Any
 
-from steelyard_contracts.enums import PairPolicy
+from steelyard_contracts.enums import PairPolicy, WindowAggregation
 
-from ..policy import Policy, WindowScore
+from ..policy import Policy
 
 
 class Axis(StrEnum):
@@ -87,16 +87,16 @@ class Plan:
         yield Part(Axis.ROUTE, Route.CURRENT, self.current)
         yield Part(Axis.ROUTE, Route.PROPOSED, self.proposed)
         for limit in self.limits:
-            yield Part(Axis.PAIR_LENGTH, str(limit), self.current.with_(pair_limit=limit, candidates=None))
+            yield Part(Axis.PAIR_LENGTH, str(limit), self.current.with_pairs(budget=limit).with_candidates(None))
         for count in self.counts:
-            yield Part(Axis.CANDIDATES, str(count), self.current.with_(candidates=count))
+            yield Part(Axis.CANDIDATES, str(count), self.current.with_candidates(count))
         if self.grid:
             for limit, count in product(self.limits, self.counts):
-                yield Part(Axis.GRID, f"{limit}x{count}", self.current.with_(pair_limit=limit, candidates=count))
+                yield Part(Axis.GRID, f"{limit}x{count}", self.current.with_pairs(budget=limit).with_candidates(count))
         if self.windows:
-            for score in WindowScore:
-                windowed = self.current.with_(long_document=PairPolicy.WINDOWS, window_score=score)
-                yield Part(Axis.WINDOWS, str(score), windowed)
+            for aggregation in WindowAggregation:
+                windowed = self.current.with_pairs(long_document=PairPolicy.WINDOWS, aggregation=aggregation)
+                yield Part(Axis.WINDOWS, str(aggregation), windowed)
         if self.oracle:
             yield Part(Axis.ORACLE, "centred on evidence", self.current, oracle=True)
 

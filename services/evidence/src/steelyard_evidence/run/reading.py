@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from steelyard_reranker.pairs import PairSettings
+
 from ..manifest import FrozenCandidate, ModelIdentity
-from ..policy import Policy
 
 Span = tuple[int, int]
 
@@ -46,8 +47,8 @@ class Reader(Protocol):
     def load_seconds(self) -> float:
         """What loading the model took."""
 
-    def read(self, query: str, candidates: Sequence[FrozenCandidate], policy: Policy, limit: int) -> Readings:
-        """Read candidates whose pair may have `limit` tokens.
+    def read(self, query: str, candidates: Sequence[FrozenCandidate], pairs: PairSettings) -> Readings:
+        """Read candidates within the bounds of `pairs`.
 
-        Raises UnsupportedLengthError for a limit that the model does not have.
+        Raises UnsupportedLengthError for a budget that the model does not have.
         """

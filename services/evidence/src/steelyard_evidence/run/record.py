@@ -51,7 +51,9 @@ class Record(BaseModel):
         return sum(unit.held[boundary] for unit in self.units) / len(self.units) if self.units else 1.0
 
 
-def record(part: str, query: FrozenQuery, looked_at: Sequence[str], applied: Applied, readings: Readings | None) -> Record:
+def record(
+    part: str, query: FrozenQuery, looked_at: Sequence[str], applied: Applied, readings: Readings | None
+) -> Record:
     """Measure what became of a query's evidence; without readings no pair boundary was passed, so nothing was lost."""
     texts = {one.id: one.text for one in query.candidates}
     tokens = {one.id: one.tokens for one in query.candidates}

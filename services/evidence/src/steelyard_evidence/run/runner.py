@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from steelyard_reranker.pairs import PairSettings
+
 from ..errors import RunError
 from ..manifest import FrozenCandidate, FrozenQuery, Manifest
-from ..policy import Policy
 from .applied import reranked, retrieved
 from .hardware import hardware
 from .journal import Journal
@@ -39,10 +40,9 @@ def run_plan(manifest: Manifest, plan: Plan, reader: Reader, journal_path: Path,
                     journal.add(_measure(manifest, part, query, known))
                 tell(part.key, number * len(manifest.queries) + position + 1, of)
         summaries = [
-            summarise(part, [journal.records[part.key, query.query_id] for query in manifest.queries])
-            for part in parts
+            summarise(part, [journal.records[part.key, query.query_id] for query in manifest.queries]) for part in parts
         ]
-        done = Run(
+        return Run(
             manifest=manifest.name,
             manifest_sha256=manifest.sha256,
             context_budget=manifest.context_budget,
@@ -52,7 +52,6 @@ def run_plan(manifest: Manifest, plan: Plan, reader: Reader, journal_path: Path,
             first_read_seconds=known.first_seconds,
             parts=summaries,
         )
-        return done
 
 
 class _Known:
@@ -64,16 +63,16 @@ class _Known:
         self.first_seconds: float | None = None
 
     def read(
-        self, query: FrozenQuery, candidates: Sequence[FrozenCandidate], policy: Policy, limit: int, oracle: bool
+        self, query: FrozenQuery, candidates: Sequence[FrozenCandidate], pairs: PairSettings, *, oracle: bool
     ) -> Readings:
-        key = (query.query_id, len(candidates), limit, policy.long_document, policy.window_score, policy.max_windows, oracle)
+        key = (query.query_id, len(candidates), pairs, oracle)
         if key not in self._done:
             if self.first_seconds is None:
-                self.first_seconds = self._reader.read(query.query, candidates, policy, limit).seconds
+                self.first_seconds = self._reader.read(query.query, candidates, pairs).seconds
             if oracle:
-                self._done[key] = centred(self._reader, query, candidates, policy, limit)
+                self._done[key] = centred(self._reader, query, candidates, pairs)
             else:
-                self._done[key] = self._reader.read(query.query, candidates, policy, limit)
+                self._done[key] = self._reader.read(query.query, candidates, pairs)
         return self._done[key]
 
 
@@ -83,7 +82,6 @@ def _measure(manifest: Manifest, part: Part, query: FrozenQuery, known: _Known) 
         return record(part.key, query, ids, retrieved(query, manifest.context_budget), None)
     policy = part.policy
     candidates = query.candidates if policy.candidates is None else query.candidates[: policy.candidates]
-    limit = manifest.pair_limit if policy.pair_limit is None else policy.pair_limit
-    readings = known.read(query, candidates, policy, limit, part.oracle)
+    readings = known.read(query, candidates, policy.effective_pairs(manifest.pair_limit), oracle=part.oracle)
     applied = reranked(query, candidates, readings.readings, policy, manifest.context_budget)
     return record(part.key, query, [one.id for one in candidates], applied, readings)

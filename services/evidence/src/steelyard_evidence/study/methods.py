@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..errors import MissingPartError
 from ..tuning.case import Case
 from ..tuning.grid import THRESHOLDS, adaptive_outcomes, name_of
 from ..tuning.outcome import Outcomes
+from ..tuning.slices import slice_outcomes
 
 Rows = npt.NDArray[np.int64]
 DIVERSITIES = (0.2, 0.4, 0.6, 0.8)
@@ -27,22 +28,10 @@ _SEARCHED_SHARE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method and what it keeps of a case under each of its settings, which are named in the same order."""
+    """A method, and what all of its settings do to a list of cases, which have equally many candidates."""
 
     name: str
-    names: Callable[[int], Sequence[str]]
-    kept: Callable[[Case], Iterator[Rows]]
-
-    def outcomes(self, cases: Sequence[Case]) -> Outcomes:
-        """Apply every setting to every case. The cases have equally many candidates."""
-        sizes = {len(case) for case in cases}
-        names = tuple(self.names(max(sizes)))
-        recall, tokens = np.zeros((2, len(names), len(cases)), dtype=np.float64)
-        for column, case in enumerate(cases):
-            for row, kept in enumerate(self.kept(case)):
-                recall[row, column] = case.gold.recall(kept)
-                tokens[row, column] = case.tokens[kept].sum()
-        return Outcomes(names, np.array([case.number for case in cases], dtype=np.int64), recall, tokens)
+    outcomes: Callable[[Sequence[Case]], Outcomes]
 
 
 def methods() -> list[Method]:
@@ -51,12 +40,12 @@ def methods() -> list[Method]:
     Raises MissingPartError when pyversity is not installed.
     """
     return [
-        Method("slice", lambda n: [f"top {count}" for count in range(1, n + 1)], _slice),
-        Method("threshold", lambda _: [f"at least {value:g}" for value in SCORE_THRESHOLDS], _threshold),
-        Method("knee", lambda _: ["knee"], _knee),
+        Method("slice", slice_outcomes),
+        Method("threshold", partial(_applied, [f"at least {value:g}" for value in SCORE_THRESHOLDS], _threshold)),
+        Method("knee", partial(_applied, ["knee"], _knee)),
         _diversified("MMR", "MMR"),
         _diversified("DPP", "DPP"),
-        Method("adaptive-k", lambda _: [f"gap + {buffer}" for buffer in BUFFERS], _adaptive_k),
+        Method("adaptive-k", partial(_applied, [f"gap + {buffer}" for buffer in BUFFERS], _adaptive_k)),
     ]
 
 
@@ -69,9 +58,14 @@ def published_curve(cases: Sequence[Case]) -> Outcomes:
 PUBLISHED = name_of(SelectionSettings())
 
 
-def _slice(case: Case) -> Iterator[Rows]:
-    for count in range(1, len(case) + 1):
-        yield np.arange(count)
+def _applied(names: Sequence[str], kept: Callable[[Case], Iterator[Rows]], cases: Sequence[Case]) -> Outcomes:
+    """Apply settings, which `kept` goes through in the order of their names."""
+    recall, tokens = np.zeros((2, len(names), len(cases)), dtype=np.float64)
+    for column, case in enumerate(cases):
+        for row, rows in enumerate(kept(case)):
+            recall[row, column] = case.gold.recall(rows)
+            tokens[row, column] = case.tokens[rows].sum()
+    return Outcomes(tuple(names), np.array([case.number for case in cases], dtype=np.int64), recall, tokens)
 
 
 def _threshold(case: Case) -> Iterator[Rows]:
@@ -104,10 +98,12 @@ def _diversified(name: str, strategy: str) -> Method:
             for count in range(1, len(case) + 1):
                 yield order[:count]
 
-    def names(count: int) -> list[str]:
-        return [f"top {k} at {diversity:g}" for diversity in DIVERSITIES for k in range(1, count + 1)]
+    def outcomes(cases: Sequence[Case]) -> Outcomes:
+        longest = max(len(case) for case in cases)
+        names = [f"top {count} at {diversity:g}" for diversity in DIVERSITIES for count in range(1, longest + 1)]
+        return _applied(names, kept, cases)
 
-    return Method(name, names, kept)
+    return Method(name, outcomes)
 
 
 @cache

@@ -59,9 +59,13 @@ class Scorer:
     def score(self, collections: Sequence[Collection], tell: Tell) -> list[Scored]:
         """Return every collection under every condition, from the cache where it was scored before."""
         found: dict[tuple[str, Condition], Scored] = {}
-        noise = {one.name: [p for other in collections if other is not one for p in other.passages] for one in collections}
+        noise = {
+            one.name: [p for other in collections if other is not one for p in other.passages] for one in collections
+        }
         pools = {
-            (one.name, condition): pool_of(one, condition, noise[one.name]) for one in collections for condition in Condition
+            (one.name, condition): pool_of(one, condition, noise[one.name])
+            for one in collections
+            for condition in Condition
         }
         for one in collections:
             for condition in Condition:
@@ -86,9 +90,7 @@ class Scorer:
         vectors = self._encoder.read([passage.text for passage in pool], count)
         queries = [question.text for question in collection.questions]
         query_vectors = self._encoder.read(queries, lambda _: None)
-        rows = np.stack(
-            [nearest(vectors, query, len(collection.passages), condition, pool) for query in query_vectors]
-        )
+        rows = np.stack([nearest(vectors, query, len(collection.passages), condition, pool) for query in query_vectors])
         scores = np.zeros(rows.shape, dtype=np.float64)
         for number, query in enumerate(queries):
             scores[number] = self._reranker.scores(query, [pool[row].text for row in rows[number]])

@@ -89,9 +89,7 @@ def cases_of(scored: Scored) -> list[Case]:
 def _compared(cells: Sequence[Cell], questions: Mapping[str, int]) -> Study:
     tuned, robust, carried, published = {}, {}, {}, {}
     pooled = {name: _pooled([cell for cell in cells if cell.collection == name]) for name in questions}
-    chosen = {
-        name: chosen_for(outcomes, ROBUST_SHARE * _ceiling(outcomes)) for name, outcomes in pooled.items()
-    }
+    chosen = {name: chosen_for(outcomes, ROBUST_SHARE * _ceiling(outcomes)) for name, outcomes in pooled.items()}
     for cell in cells:
         key = (cell.collection, cell.condition)
         wanted = [share * cell.even_ceiling for share in SHARES]

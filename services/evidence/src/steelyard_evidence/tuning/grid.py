@@ -1,9 +1,11 @@
 """The settings of `adaptive` that calibration looks through, and what each of them does."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from itertools import product
+from multiprocessing import get_context
 
 import numpy as np
 import numpy.typing as npt
@@ -25,17 +27,21 @@ _CASES_PER_TASK = 8
 Progress = Callable[[int, int], None]
 
 
-def grid() -> list[SelectionSettings]:
-    """Every combination; the published defaults come first."""
+def grid(base: SelectionSettings | None = None) -> list[SelectionSettings]:
+    """Every combination, with what calibration leaves alone taken from `base`; `base` itself comes first."""
+    first = SelectionSettings() if base is None else base
     combinations = product(CONFUSION_WEIGHTS, TOKEN_ALPHAS, MIDPOINTS, THRESHOLDS)
     every = [
-        SelectionSettings(
-            confusion_cost_weight=weight, token_cost_alpha=alpha, novelty_sigmoid_b=midpoint, min_value_threshold=least
+        replace(
+            first,
+            confusion_cost_weight=weight,
+            token_cost_alpha=alpha,
+            novelty_sigmoid_b=midpoint,
+            min_value_threshold=least,
         )
         for weight, alpha, midpoint, least in combinations
     ]
-    published = SelectionSettings()
-    return [published, *(one for one in every if one != published)]
+    return [first, *(one for one in every if one != first)]
 
 
 def name_of(settings: SelectionSettings) -> str:
@@ -62,14 +68,15 @@ def adaptive_outcomes(
     evaluate = partial(_evaluate, tuple(settings))
     done: list[npt.NDArray[np.float64]] = []
 
-    def collect(results: object) -> None:
-        for result in results:  # type: ignore[attr-defined]
+    def collect(results: Iterable[npt.NDArray[np.float64]]) -> None:
+        for result in results:
             done.append(result)
             if on_cases is not None:
                 on_cases(min(len(done) * _CASES_PER_TASK, len(cases)), len(cases))
 
     if workers > 1 and len(tasks) > 1:
-        with ProcessPoolExecutor(workers) as pool:
+        # A fork of a process in which a model's threads run could hang.
+        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
             collect(pool.map(evaluate, tasks))
     else:
         collect(map(evaluate, tasks))
