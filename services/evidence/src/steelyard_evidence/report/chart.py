@@ -7,9 +7,10 @@ from html import escape
 from .scale import Scale, extent, ticks
 
 WIDTH, HEIGHT = 640, 360
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 18, 14, 46
-_MARKS = ("circle", "square", "diamond", "triangle", "cross")
+_LEFT, _RIGHT, _TOP, _BOTTOM = 72, 34, 14, 52
+_MARKS = ("circle", "square", "diamond", "triangle", "cross", "ring")
 _COLOURS = 8
+_KEY_LINE = '<path d="M1 6H27"/>'
 
 Label = Callable[[float], str]
 
@@ -53,7 +54,7 @@ def line_chart(title: str, axes: Axes, series: Sequence[Series]) -> str:
     y, y_marks = _y_scale(axes, shown)
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}" class="chart">',
-        *(_grid_line(y(mark), _short(mark)) for mark in y_marks),
+        *(_grid_line(y(mark), short(mark)) for mark in y_marks),
         *(_x_mark(x(place), name) for place, name in x_marks),
         f'<text class="axis" x="{(_LEFT + WIDTH - _RIGHT) / 2:.0f}" y="{HEIGHT - 6}" text-anchor="middle">'
         f"{escape(axes.x)}</text>",
@@ -69,7 +70,7 @@ def legend(series: Sequence[Series]) -> str:
     """The names of the series beside their marks, as a list that wraps on a narrow screen."""
     items = [
         f'<li><svg viewBox="0 0 28 12" class="key" aria-hidden="true"><g class="s{_colour(one)}">'
-        f"{"<path d='M1 6H27'/>" if one.joined else ''}{_mark(one, 14, 6)}</g></svg>{escape(one.name)}</li>"
+        f"{_KEY_LINE if one.joined else ''}{mark(one, 14, 6)}</g></svg>{escape(one.name)}</li>"
         for one in series
         if one.dots
     ]
@@ -83,7 +84,7 @@ def _x_scale(axes: Axes, series: Sequence[Series]) -> tuple[Scale, list[tuple[fl
         return scale, [(place, name) for place, name in enumerate(axes.x_names)]
     _, high = extent([dot.x for one in series for dot in one.dots])
     marks = ticks(0.0, high, 6)
-    return Scale(marks[0], marks[-1], start, end), [(mark, _short(mark)) for mark in marks]
+    return Scale(marks[0], marks[-1], start, end), [(mark, short(mark)) for mark in marks]
 
 
 def _y_scale(axes: Axes, series: Sequence[Series]) -> tuple[Scale, list[float]]:
@@ -113,11 +114,12 @@ def _drawn(one: Series, x: Scale, y: Scale) -> str:
     for dot in one.dots:
         if dot.low < dot.high:
             parts.append(f'<path class="error" d="M{x(dot.x):.1f} {y(dot.low):.1f}V{y(dot.high):.1f}"/>')
-        parts.append(f"<g>{_mark(one, x(dot.x), y(dot.y))}<title>{escape(dot.said or one.name)}</title></g>")
+        parts.append(f"<g>{mark(one, x(dot.x), y(dot.y))}<title>{escape(dot.said or one.name)}</title></g>")
     return "".join([*parts, "</g>"])
 
 
-def _mark(one: Series, x: float, y: float) -> str:
+def mark(one: Series, x: float, y: float) -> str:
+    """The mark of a series at a place of the picture."""
     match _MARKS[one.colour % len(_MARKS)]:
         case "circle":
             return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.6"/>'
@@ -127,6 +129,8 @@ def _mark(one: Series, x: float, y: float) -> str:
             return f'<path class="mark" d="M{x:.1f} {y - 4.6:.1f}l4.6 4.6l-4.6 4.6l-4.6 -4.6z"/>'
         case "triangle":
             return f'<path class="mark" d="M{x:.1f} {y - 4.4:.1f}l4.4 8h-8.8z"/>'
+        case "ring":
+            return f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="3.6"/>'
         case _:
             return f'<path class="cross" d="M{x - 3.6:.1f} {y - 3.6:.1f}l7.2 7.2m0 -7.2l-7.2 7.2"/>'
 
@@ -135,5 +139,6 @@ def _colour(one: Series) -> int:
     return one.colour % _COLOURS
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
+    """A number on an axis."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:g}"

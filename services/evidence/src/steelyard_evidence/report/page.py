@@ -7,6 +7,7 @@ from ..measures.survival import Boundary
 from ..run.plan import Axis
 from ..run.result import POSITIONS, Count, Mean, PartResult, Run
 from .chart import Axes, Dot, Series, legend, line_chart
+from .rows import row_chart
 from .style import STYLE
 
 
@@ -19,7 +20,8 @@ def page(run: Run) -> str:
         "<h2>Three routes at one budget</h2>",
         "<p>How much of the annotated evidence is left at each boundary: in the candidates, in what the reranker could"
         " read, in the passages that selection kept, and in the context. Evidence that was cut from a pair can come back"
-        " when its passage is kept for another reason, because passages are sent whole.</p>",
+        " when its passage is kept for another reason, because passages are sent whole."
+        " Counts are units of evidence: full / partial / lost.</p>",
         _table(_ROUTE_HEADINGS, [_route_row(part) for part in run.on(Axis.ROUTE)]),
         *_section("Survival by position and pair length", _survival(run)),
         *_section("Recall against context tokens", _recall(run)),
@@ -41,7 +43,7 @@ def _facts(run: Run) -> str:
     facts = {
         "manifest": f"{run.manifest_sha256[:16]}, {queries} queries",
         "context budget": f"{run.context_budget} tokens",
-        "hardware": ", ".join(run.hardware.values()),
+        "hardware": "{processor}, {cores} cores, {system}".format_map(run.hardware),
         "cold": f"model loaded in {run.load_seconds:.2f} s, first query {first}",
         "intervals": "95 %, paired bootstrap over queries",
     }
@@ -113,15 +115,15 @@ def _latency(run: Run) -> str:
     measured = [(part, part.pooled.latency) for part in run.parts if part.pooled.latency is not None]
     if not measured:
         return ""
-    names = [part.label for part, _ in measured]
-    figures = [
+    names = [part.key for part, _ in measured]
+    figures = (
         ("median", 0, [one.p50 for _, one in measured]),
         ("95th percentile", 1, [one.p95 for _, one in measured]),
-    ]
-    figures.append(("longest", 3, [one.longest for _, one in measured]))
+        ("longest", 3, [one.longest for _, one in measured]),
+    )
     series = [
         Series(
-            name, [Dot(i, v, v, v, f"{names[i]}: {name} {v:.3f} s") for i, v in enumerate(values)], colour, joined=False
+            name, [Dot(v, i, v, v, f"{names[i]}: {name} {v:.3f} s") for i, v in enumerate(values)], colour, joined=False
         )
         for name, colour, values in figures
     ]
@@ -135,15 +137,13 @@ def _latency(run: Run) -> str:
         for part, one in measured
     ]
     note = (
-        '<p class="dim">Reranking time per query of a warm model, one query at a time, so nothing queues. Padding waste is'
-        " the share of the model's input positions that are padding, in the batches that were sent.</p>"
+        '<p class="dim">Reranking time per query of a warm model, one query at a time, so nothing queues. Padding waste'
+        " is the share of the model's input positions that are padding, in the batches that were sent.</p>"
     )
-    return note + _figure(
-        "Seconds per query",
-        Axes("part", "seconds", [_abbreviated(name) for name in names]),
-        series,
-        _table(["part", "median s", "p95 s", "longest s", "texts/s", "padding waste"], rows),
-    )
+    chart = row_chart("Seconds per query", "seconds", names, series)
+    table = _table(["part", "median s", "p95 s", "longest s", "texts/s", "padding waste"], rows)
+    caption = "<figcaption>Seconds per query</figcaption>"
+    return f"{note}<figure>{caption}{chart}{legend(series)}{table}</figure>"
 
 
 def _every(run: Run) -> str:
@@ -165,7 +165,7 @@ def _segments(run: Run) -> str:
     return _table(["segment, route", "queries", "evidence sent", "nDCG@10", "tokens"], rows)
 
 
-_ROUTE_HEADINGS = ["part", "evidence sent", *(f"{boundary}: full / partial / lost" for boundary in Boundary), "tokens"]
+_ROUTE_HEADINGS = ["part", "evidence sent", *Boundary, "tokens"]
 _AXIS_NAMES = {
     Axis.ROUTE: "routes",
     Axis.PAIR_LENGTH: "pair length",
@@ -207,10 +207,3 @@ def _said(count: Count) -> str:
         return "none there"
     partly = f", {count.partial} partly" if count.partial else ""
     return f"{count.full} of {count.units}{partly}"
-
-
-def _abbreviated(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
-
-
-_LONGEST_NAME = 9

@@ -17,16 +17,17 @@ figure{margin:1rem 0;padding:.8rem;background:var(--card);border:1px solid var(-
 figcaption{font-weight:600;margin-bottom:.3rem}
 .chart{display:block;width:100%;height:auto}
 .grid{stroke:var(--rule)}.tick,.axis{fill:var(--dim);font-size:12px}.axis{font-size:12.5px}
-.line{fill:none;stroke-width:2}.error{stroke-width:1.2;opacity:.55}.cross{fill:none;stroke-width:2}
+.line{fill:none;stroke-width:2}.error{stroke-width:1.2;opacity:.55}.cross,.ring{fill:none;stroke-width:2}
 .key{width:28px;height:12px;vertical-align:middle;margin-right:.35rem}.key path{stroke-width:2}
 .legend{display:flex;flex-wrap:wrap;gap:.15rem 1.1rem;list-style:none;margin:.3rem 0 0;padding:0;font-size:.88rem}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;font-size:.86rem;font-variant-numeric:tabular-nums;margin-top:.6rem;width:100%}
 th,td{padding:.22rem .55rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--rule)}
-th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:var(--card)}
+th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:var(--bg)}
+figure th:first-child,figure td:first-child{background:var(--card)}
 th{font-weight:600;color:var(--dim)}
 details>summary{cursor:pointer;color:var(--dim);font-size:.9rem;margin-top:.5rem}
-@media(max-width:600px){body{padding:.7rem;font-size:15px}figure{padding:.5rem}.tick,.axis{font-size:17px}
+@media(max-width:600px){body{padding:.7rem;font-size:15px}figure{padding:.5rem}.tick,.axis{font-size:20px}
 dl{grid-template-columns:1fr}dt{margin-top:.35rem}}
 @media print{body{max-width:none;padding:0;font-size:10pt}figure{break-inside:avoid;border-color:#bbb}
 .scroll{overflow:visible}th,td{padding:.12rem .3rem;font-size:8pt}details{display:block}}

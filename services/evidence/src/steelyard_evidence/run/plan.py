@@ -98,7 +98,7 @@ class Plan:
                 windowed = self.current.with_pairs(long_document=PairPolicy.WINDOWS, aggregation=aggregation)
                 yield Part(Axis.WINDOWS, str(aggregation), windowed)
         if self.oracle:
-            yield Part(Axis.ORACLE, "centred on evidence", self.current, oracle=True)
+            yield Part(Axis.ORACLE, "upper bound", self.current, oracle=True)
 
     def as_json(self) -> dict[str, Any]:
         """The plan by name."""

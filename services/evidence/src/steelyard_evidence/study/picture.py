@@ -33,10 +33,10 @@ def picture(study: Study) -> str:
         parts.append(placed + chart.removeprefix("<svg "))
     step = width / len(_SHOWN)
     for number, name in enumerate(_SHOWN):
-        x, y = step * number + 24, height - _KEYS / 2
+        left, base = step * number + 24, height - _KEYS / 2
         parts.append(
-            f'<g class="s{number}"><rect x="{x:.0f}" y="{y - 6:.0f}" width="22" height="6"/></g>'
-            f'<text class="key" x="{x + 30:.0f}" y="{y + 2:.0f}">{escape(name)}</text>'
+            f'<g class="s{number}"><rect x="{left:.0f}" y="{base - 6:.0f}" width="22" height="6"/></g>'
+            f'<text class="key" x="{left + 30:.0f}" y="{base + 2:.0f}">{escape(name)}</text>'
         )
     return "".join([*parts, "</svg>\n"])
 
