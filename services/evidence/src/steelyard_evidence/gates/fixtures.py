@@ -8,8 +8,7 @@ _NEGATION = "Never use seal ZQ-77 on an AX-104-A: it swells in contact with mine
 _IDENTIFIERS = "Order AX-104-B/7 (2024-03), not AX-104-B/1: only revision 7 has the 12.5 mm flange."
 _HEADING = "AX-104 maintenance handbook, section 7.3, approved spare parts\n\n"
 _PREFIX = "passage: "
-_SENTENCES_TO_BOUNDARY = 61
-"""Sentences of filler before the evidence, so that it lies across the end of the first window of 512 tokens."""
+_NEGATION_QUERY = "May seal ZQ-77 be used on an AX-104-A?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +30,12 @@ def _fixture(query: str, made: FixtureDocument, before: str = "", *, in_one_wind
     return Fixture(query, before + made.text, (start + len(before), end + len(before)), in_one_window)
 
 
-def _across_a_boundary() -> Fixture:
-    text = document(Place.BEGINNING, repetitions=_SENTENCES_TO_BOUNDARY).text.removeprefix(f"{EVIDENCE} ")
-    whole = document(Place.BEGINNING, _NEGATION)
-    start = len(text) + 1
-    return Fixture(SHORT_QUERY, f"{text} {whole.text}", (start, start + len(_NEGATION)), in_one_window=True)
+def across(boundary: int) -> Fixture:
+    """A negation in filler, half of it on each side of the character at which a window ends."""
+    filler = document(Place.END).text.removesuffix(f" {EVIDENCE}")
+    cut = filler.rindex(" ", 0, max(boundary - len(_NEGATION) // 2, len(FILLER) + 1)) + 1
+    text = f"{filler[:cut]}{_NEGATION} {filler[cut:]}"
+    return Fixture(_NEGATION_QUERY, text, (cut, cut + len(_NEGATION)), in_one_window=True)
 
 
 FIXTURES: dict[str, Fixture] = {
@@ -48,7 +48,10 @@ FIXTURES: dict[str, Fixture] = {
     "identifiers": _fixture(
         "Which AX-104-B part number has the 12.5 mm flange?", document(Place.BEGINNING, _IDENTIFIERS)
     ),
-    "negation": _fixture("May seal ZQ-77 be used on an AX-104-A?", document(Place.BEGINNING, _NEGATION)),
-    "window_boundary": _across_a_boundary(),
+    "negation": _fixture(_NEGATION_QUERY, document(Place.BEGINNING, _NEGATION)),
 }
-"""By name; `gates.toml` says which of them a release must pass."""
+WINDOW_BOUNDARY = "window_boundary"
+"""The fixture that is made for the pairs at hand, because where windows end is theirs to say (see `across`)."""
+
+NAMES = (*FIXTURES, WINDOW_BOUNDARY)
+"""What `gates.toml` may require."""

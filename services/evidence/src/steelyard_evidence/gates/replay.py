@@ -4,9 +4,17 @@ from collections.abc import Sequence
 
 from steelyard_contracts.enums import WindowAggregation
 from steelyard_reranker.backends.port import RowFault
-from steelyard_reranker.pairs import PairFormat, PairPlanner, PairSettingError, PairSettings, Passage, QueryTooLongError
+from steelyard_reranker.pairs import (
+    PairFormat,
+    PairPlanner,
+    PairSettingError,
+    PairSettings,
+    Passage,
+    Plan,
+    QueryTooLongError,
+)
 
-from .fixtures import FIXTURES, Fixture
+from .fixtures import FIXTURES, WINDOW_BOUNDARY, Fixture, across
 from .verdict import Verdict
 
 GATE = 1
@@ -18,12 +26,13 @@ def replay(required: Sequence[str], pair_format: PairFormat, pairs: PairSettings
         planner = PairPlanner(pair_format, pairs)
     except PairSettingError as error:
         return [Verdict(GATE, "the model can serve the proposed pairs", False, str(error))]
-    return [Verdict(GATE, f"fixture {name}", *_survives(planner, FIXTURES[name], pairs)) for name in required]
+    return [Verdict(GATE, f"fixture {name}", *_survives(planner, name, pairs)) for name in required]
 
 
-def _survives(planner: PairPlanner, fixture: Fixture, pairs: PairSettings) -> tuple[bool, str]:
+def _survives(planner: PairPlanner, name: str, pairs: PairSettings) -> tuple[bool, str]:
     try:
-        (plan,) = planner.plans(fixture.query, [Passage("fixture", fixture.text)])
+        fixture = _across_the_first_boundary(planner) if name == WINDOW_BOUNDARY else FIXTURES[name]
+        plan = _plan(planner, fixture)
     except QueryTooLongError as error:
         return False, error.detail
     if isinstance(plan, RowFault):
@@ -31,12 +40,22 @@ def _survives(planner: PairPlanner, fixture: Fixture, pairs: PairSettings) -> tu
     pieces = plan.pieces
     if pairs.aggregation is WindowAggregation.CAPPED:
         pieces = pieces[: pairs.max_windows]
-    shares = [_share(fixture.evidence, (piece.start, piece.end)) for piece in pieces]
-    kept = (
-        max(shares) if fixture.in_one_window else min(1.0, _union(fixture.evidence, [(p.start, p.end) for p in pieces]))
-    )
+    spans = [(piece.start, piece.end) for piece in pieces]
+    shares = [_share(fixture.evidence, span) for span in spans]
+    kept = max(shares) if fixture.in_one_window else _union(fixture.evidence, spans)
     where = "in one window" if fixture.in_one_window else "in what is read"
     return kept >= 1.0, f"{kept:.0%} of the evidence is {where}, of {len(pieces)}"
+
+
+def _across_the_first_boundary(planner: PairPlanner) -> Fixture:
+    """The fixture for where the first window, or all that is read, ends under these settings."""
+    plan = _plan(planner, across(0))
+    return across(0 if isinstance(plan, RowFault) else plan.pieces[0].end)
+
+
+def _plan(planner: PairPlanner, fixture: Fixture) -> Plan | RowFault:
+    (plan,) = planner.plans(fixture.query, [Passage("fixture", fixture.text)])
+    return plan
 
 
 def _share(evidence: tuple[int, int], span: tuple[int, int]) -> float:

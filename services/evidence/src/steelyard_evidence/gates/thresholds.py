@@ -10,7 +10,7 @@ from steelyard_contracts.base import NonNegativeNumber, PositiveInt, Probability
 from steelyard_contracts.enums import PairPolicy
 
 from ..errors import GatesError
-from .fixtures import FIXTURES
+from .fixtures import NAMES
 
 
 class FixtureGate(Request):
@@ -72,7 +72,7 @@ def read_gates(path: Path) -> Gates:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         raise GatesError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-    unknown = [name for name in gates.fixtures.required if name not in FIXTURES]
+    unknown = [name for name in gates.fixtures.required if name not in NAMES]
     if unknown:
-        raise GatesError(f"{path}: fixtures.required: {unknown[0]!r} is none of {', '.join(FIXTURES)}")
+        raise GatesError(f"{path}: fixtures.required: {unknown[0]!r} is none of {', '.join(NAMES)}")
     return gates
