@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-from ..survival.fixture import EVIDENCE, LONG_QUERY, SHORT_QUERY, FixtureDocument, Place, document
+from ..survival.fixture import FILLER, LONG_QUERY, REPETITIONS, SHORT_QUERY, FixtureDocument, Place, document
 
 _NEGATION = "Never use seal ZQ-77 on an AX-104-A: it swells in contact with mineral oil."
 _IDENTIFIERS = "Order AX-104-B/7 (2024-03), not AX-104-B/1: only revision 7 has the 12.5 mm flange."
 _HEADING = "AX-104 maintenance handbook, section 7.3, approved spare parts\n\n"
 _PREFIX = "passage: "
+_SHARED_CHARS = 30
 _NEGATION_QUERY = "May seal ZQ-77 be used on an AX-104-A?"
 
 
@@ -30,11 +31,15 @@ def _fixture(query: str, made: FixtureDocument, before: str = "", *, in_one_wind
     return Fixture(query, before + made.text, (start + len(before), end + len(before)), in_one_window)
 
 
+_FILLER = " ".join([FILLER] * REPETITIONS)
+BOUNDARY_PROBE = Fixture(_NEGATION_QUERY, _FILLER, (0, len(FILLER)))
+"""Filler alone: where its first window ends, the fixture of a window boundary has its evidence."""
+
+
 def across(boundary: int) -> Fixture:
-    """A negation in filler, half of it on each side of the character at which a window ends."""
-    filler = document(Place.END).text.removesuffix(f" {EVIDENCE}")
-    cut = filler.rindex(" ", 0, max(boundary - len(_NEGATION) // 2, len(FILLER) + 1)) + 1
-    text = f"{filler[:cut]}{_NEGATION} {filler[cut:]}"
+    """A negation in filler that begins shortly before the character at which a window of filler ends."""
+    cut = _FILLER.rindex(" ", 0, max(boundary - _SHARED_CHARS, len(FILLER) + 1)) + 1
+    text = f"{_FILLER[:cut]}{_NEGATION} {_FILLER[cut:]}"
     return Fixture(_NEGATION_QUERY, text, (cut, cut + len(_NEGATION)), in_one_window=True)
 
 

@@ -14,7 +14,7 @@ from steelyard_reranker.pairs import (
     QueryTooLongError,
 )
 
-from .fixtures import FIXTURES, WINDOW_BOUNDARY, Fixture, across
+from .fixtures import BOUNDARY_PROBE, FIXTURES, WINDOW_BOUNDARY, Fixture, across
 from .verdict import Verdict
 
 GATE = 1
@@ -49,7 +49,7 @@ def _survives(planner: PairPlanner, name: str, pairs: PairSettings) -> tuple[boo
 
 def _across_the_first_boundary(planner: PairPlanner) -> Fixture:
     """The fixture for where the first window, or all that is read, ends under these settings."""
-    plan = _plan(planner, across(0))
+    plan = _plan(planner, BOUNDARY_PROBE)
     return across(0 if isinstance(plan, RowFault) else plan.pieces[0].end)
 
 
