@@ -16,8 +16,16 @@ VECTOR = [0.5, 0.25]
 
 def entry(name, text, **changes):
     return {
-        **{"chunk_id": name, "document_id": "d", "revision": "r2", "source": "a.md", "scope": "team"},
-        **{"char_start": 4, "char_end": 4 + len(text), "scores": {"cosine": 0.5}, "chunk_embedding": VECTOR, **changes},
+        "chunk_id": name,
+        "document_id": "d",
+        "revision": "r2",
+        "source": "a.md",
+        "scope": "team",
+        "char_start": 4,
+        "char_end": 4 + len(text),
+        "scores": {"cosine": 0.5},
+        "chunk_embedding": VECTOR,
+        **changes,
     }
 
 

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.evidence.samples import IDENTITY, candidate
 
 from steelyard_contracts.vectors import Vector
 from steelyard_evidence.errors import DatasetError, InputError
@@ -13,6 +12,7 @@ from steelyard_evidence.freeze.dataset import AnnotatedQuery, Evidence, read_dat
 from steelyard_evidence.freeze.locating import find_quote, units_of
 from steelyard_evidence.freeze.snapshot import Retrieved
 from steelyard_evidence.manifest import FrozenCandidate, Manifest, ModelIdentity
+from tests.unit.evidence.samples import IDENTITY, candidate
 
 ROOT = Path(__file__).parents[3]
 QUOTE = "Tighten the gland bolts to 24 Nm in two passes."

@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.evidence.samples import FakeReader, candidate, manifest, query
-from tests.unit.evidence.tiny_tokenizers import word_tokenizer
 
 from steelyard_contracts.enums import PairPolicy, Strategy, WindowAggregation
 from steelyard_evidence.errors import GatesError, PromotionError
@@ -26,6 +24,8 @@ from steelyard_evidence.survival import PairEncoder
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_reranker.pairs import CrossEncoderFormat, PairFormat, PairSettings
 from steelyard_reranker.selection import SelectionSettings
+from tests.unit.evidence.samples import FakeReader, candidate, manifest, query
+from tests.unit.evidence.tiny_tokenizers import word_tokenizer
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "gates.toml"
 SOUND = Policy(strategy=Strategy.SLICE, selection=SelectionSettings(top_n=2)).with_pairs(budget=200)

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.unit.evidence.tiny_tokenizers import word_tokenizer
 
 from steelyard_evidence.errors import InputError, NoOffsetsError, PairLimitError, SpanError
 from steelyard_evidence.survival import PairEncoder, TruncationStrategy, inspect
 from steelyard_evidence.survival.inspection import kept_spans
 from steelyard_evidence.textfile import read_text
+from tests.unit.evidence.tiny_tokenizers import word_tokenizer
 
 SECOND = TruncationStrategy.ONLY_SECOND
 TEXT = "one two three four five six"
@@ -137,7 +137,7 @@ def test_what_is_no_tokenizer_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         PairEncoder(tmp_path / "absent.json")
     (tmp_path / "broken.json").write_text("{}")
-    with pytest.raises(InputError, match="is no tokenizer.json"):
+    with pytest.raises(InputError, match=r"is no tokenizer\.json"):
         PairEncoder(tmp_path / "broken.json")
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from tests.unit.evidence.samples import manifest, query
 
 from steelyard_evidence.errors import ManifestError, ManifestHashError
 from steelyard_evidence.manifest import Manifest, read_manifest, write_manifest
+from tests.unit.evidence.samples import manifest, query
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.unit.evidence.samples import FakeReader, manifest
 
 from steelyard_contracts.enums import Strategy
 from steelyard_evidence.policy import Policy
@@ -16,6 +15,7 @@ from steelyard_evidence.report.scale import Scale, ticks
 from steelyard_evidence.run.plan import Plan
 from steelyard_evidence.run.result import Run
 from steelyard_evidence.run.runner import run_plan
+from tests.unit.evidence.samples import FakeReader, manifest
 
 
 @pytest.fixture

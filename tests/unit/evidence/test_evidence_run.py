@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.evidence.samples import FACT, FakeReader, candidate, manifest, query, unit
 
 from steelyard_contracts.enums import Strategy
 from steelyard_evidence.errors import InputError, ResumeError, RunError
@@ -17,6 +16,7 @@ from steelyard_evidence.run.result import Run, read_run, write_run
 from steelyard_evidence.run.runner import run_plan
 from steelyard_reranker.pairs import PairSettings
 from steelyard_reranker.selection import SelectionSettings
+from tests.unit.evidence.samples import FACT, FakeReader, candidate, manifest, query, unit
 
 SLICE = Policy(strategy=Strategy.SLICE, selection=SelectionSettings(top_n=2))
 WIDE = SLICE.with_pairs(budget=200)
@@ -116,7 +116,7 @@ def test_latency_counts_warm_reading_only(finished: Run) -> None:
     assert retrieved.pooled.latency is None
 
 
-class _Interrupted(Exception):
+class _InterruptedError(Exception):
     pass
 
 
@@ -127,9 +127,9 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
     def stop(_what: str, done: int, _of: int) -> None:
         if done == 5:
-            raise _Interrupted
+            raise _InterruptedError
 
-    with pytest.raises(_Interrupted):
+    with pytest.raises(_InterruptedError):
         run_plan(manifest(), plan, FakeReader(), journal, stop)
     with journal.open("ab") as stream:
         stream.write(b'{"part": "cut off by a cra')

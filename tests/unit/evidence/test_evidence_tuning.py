@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.unit.evidence.samples import FakeReader, candidate, manifest, unit
 
 from steelyard_contracts.vectors import Vector
 from steelyard_evidence.calibrating import calibrate, gold_of
@@ -16,6 +15,7 @@ from steelyard_evidence.tuning.grid import adaptive_outcomes, grid, kept_rows
 from steelyard_evidence.tuning.outcome import Outcomes, joined
 from steelyard_evidence.tuning.slices import slice_outcomes
 from steelyard_reranker.selection import Candidate, Candidates, Embeddings, SelectionSettings, select
+from tests.unit.evidence.samples import FakeReader, candidate, manifest, unit
 
 
 def case_of(seed: int, count: int = 12) -> tuple[Case, Candidates, Embeddings]:

@@ -1,4 +1,4 @@
-"""Calibration: the settings of `adaptive` that reach a wanted recall with the fewest tokens, and what the data proves."""
+"""Calibration: settings of `adaptive` that reach a recall with the fewest tokens, and what the data proves."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

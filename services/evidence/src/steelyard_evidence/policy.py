@@ -1,7 +1,7 @@
 """A reranker's configuration as the laboratory compares it: read by the reranker's own settings class."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -39,8 +39,8 @@ class Policy:
     """What decides which candidates are kept. `candidates` is how many of the retrieved are looked at, None is all."""
 
     strategy: Strategy = Strategy.ADAPTIVE
-    selection: SelectionSettings = SelectionSettings()
-    pairs: PairSettings = PairSettings()
+    selection: SelectionSettings = field(default_factory=SelectionSettings)
+    pairs: PairSettings = field(default_factory=PairSettings)
     candidates: int | None = None
 
     def with_pairs(self, **changes: Any) -> "Policy":

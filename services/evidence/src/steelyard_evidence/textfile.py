@@ -17,8 +17,8 @@ _MARKS = (
 def read_text(path: Path, encoding: str | None = None) -> str:
     """Return the text of a file, line ends unchanged and without a byte order mark.
 
-    Without `encoding` a byte order mark decides, else it is UTF-8. Raises InputError when the file can not be read or is
-    not in that encoding.
+    Without `encoding` a byte order mark decides, else it is UTF-8. Raises InputError when the file can not be read or
+    is not in that encoding.
     """
     try:
         data = path.read_bytes()

@@ -17,7 +17,7 @@ def texts_of(collection: Collection) -> list[IndexedText]:
 
 
 def queries_of(collection: Collection, count: int) -> list[AnnotatedQuery]:
-    """Questions at even distances through the collection; a document's questions are one segment where there are few."""
+    """Questions at even distances through the collection; where documents are few, each one's are a segment."""
     step = max(1, len(collection.questions) // count)
     chosen = collection.questions[::step][:count]
     return [_annotated(collection, question) for question in chosen]

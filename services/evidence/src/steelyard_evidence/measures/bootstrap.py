@@ -29,10 +29,10 @@ class Interval:
 
 
 def interval(values: Column) -> Interval:
-    """The mean of one value per query; a single query gives an interval without width, which proves nothing.
+    """The mean of one value per query; a single query gives an interval of no width, which proves nothing.
 
-    For a comparison, hand over differences: the same queries are then resampled on both sides. Raises ValueError without
-    any value.
+    For a comparison, hand over differences: the same queries are then resampled on both sides. Raises ValueError
+    without any value.
     """
     if len(values) == 0:
         raise ValueError("a mean over no queries")

@@ -37,9 +37,9 @@ class Boundary(StrEnum):
 def held(unit: Unit, kept_spans: Mapping[str, Sequence[Span]]) -> float:
     """The share of a unit, in [0, 1], that is in the kept spans of the candidates' texts.
 
-    A candidate that is not among the keys is not there at all. Where a place is longer or shorter than the part of the
-    unit that it holds (white space, other spelling), a cut is carried over in proportion. The few characters between two
-    neighbouring chunks are white space that the chunker trimmed away, and count as held.
+    A candidate that is not among the keys is not there at all. Where a place is longer or shorter than the part of
+    the unit that it holds (white space, other spelling), a cut is carried over in proportion. The few characters
+    between two neighbouring chunks are white space that the chunker trimmed away, and count as held.
     """
     parts = [part for place in unit.places for part in _parts(place, kept_spans.get(place.candidate_id, ()))]
     return min(1.0, _union(parts) / unit.length)

@@ -10,6 +10,13 @@ from .chart import Axes, Dot, Series, legend, line_chart
 from .rows import row_chart
 from .style import STYLE
 
+_BOUNDARIES = (
+    "<p>How much of the annotated evidence is left at each boundary: in the candidates, in what the reranker"
+    " could read, in the passages that selection kept, and in the context. Evidence that was cut from a pair can come back when its"
+    " passage is kept for another reason, because passages are sent whole. Counts are units of evidence: full / partial"
+    " / lost.</p>"
+)
+
 
 def page(run: Run) -> str:
     """The report of a run as one HTML document."""
@@ -18,10 +25,7 @@ def page(run: Run) -> str:
         f"<h1>{escape(title)}</h1>",
         _facts(run),
         "<h2>Three routes at one budget</h2>",
-        "<p>How much of the annotated evidence is left at each boundary: in the candidates, in what the reranker could"
-        " read, in the passages that selection kept, and in the context. Evidence that was cut from a pair can come back"
-        " when its passage is kept for another reason, because passages are sent whole."
-        " Counts are units of evidence: full / partial / lost.</p>",
+        _BOUNDARIES,
         _table(_ROUTE_HEADINGS, [_route_row(part) for part in run.on(Axis.ROUTE)]),
         *_section("Survival by position and pair length", _survival(run)),
         *_section("Recall against context tokens", _recall(run)),

@@ -17,11 +17,11 @@ def row_chart(title: str, x_title: str, names: Sequence[str], series: Sequence[S
     x = Scale(marks[0], marks[-1], _LEFT, WIDTH - _RIGHT)
     bottom = height - _BOTTOM
     parts = [f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}" class="chart">']
-    for value in marks:
-        parts.append(
-            f'<path class="grid" d="M{x(value):.1f} {_TOP}V{bottom}"/>'
-            f'<text class="tick" x="{x(value):.1f}" y="{bottom + 18}" text-anchor="middle">{escape(short(value))}</text>'
-        )
+    parts += [
+        f'<path class="grid" d="M{x(value):.1f} {_TOP}V{bottom}"/>'
+        f'<text class="tick" x="{x(value):.1f}" y="{bottom + 18}" text-anchor="middle">{escape(short(value))}</text>'
+        for value in marks
+    ]
     for row, name in enumerate(names):
         y = _middle(row)
         parts.append(

@@ -1,4 +1,4 @@
-"""The upper bound: candidates cut to what surrounds their annotated evidence, which only who knows the answer can do."""
+"""The upper bound: candidates cut to what surrounds their evidence, as only one who knows the answer can do it."""
 
 from collections.abc import Sequence
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A candidate text. `start` and `end` are the half-open span, in code points, of `document` whose evidence it holds.
+    """A candidate text. `start` and `end` are the half-open span of `document`, in code points, that it holds.
 
     A near-copy has another text than its original, and the same span.
     """

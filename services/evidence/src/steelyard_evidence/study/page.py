@@ -30,10 +30,10 @@ def _opening(study: Study) -> str:
     counted = ", ".join(f"{_TITLES.get(name, name)} ({count})" for name, count in study.questions.items())
     return f"""# Selection: what each method costs
 
-Written by `steelyard evidence study --write docs/tune/selection.md`. How many tokens of context does each selection
-method need for how much of the annotated evidence? Questions: {counted}. Settings are chosen on even-numbered questions;
-every figure is of the odd-numbered ones, which nothing was chosen on, with a 95 % bootstrap interval over questions.
-Scores are those of the local reranker, tokens those of its tokenizer.
+Written by `steelyard evidence study --write docs/tune/selection.md`. How many tokens of context does each method of
+selection need for how much of the annotated evidence? Questions: {counted}. Settings are chosen on even-numbered
+questions; every figure is of the odd-numbered ones, with a 95 % bootstrap interval over questions. Scores are those of
+the local reranker, tokens those of its tokenizer.
 """
 
 
@@ -50,11 +50,12 @@ def _verdicts(study: Study) -> str:
     lines = [
         "## Who wins",
         "",
-        f"At {ROBUST_SHARE:.0%} of the recall that all candidates together have, with each method's setting chosen for the"
-        " data set and condition. A method wins here when it needs the fewest tokens and its recall is not clearly below"
-        " that of `slice`; *not shown* says that the interval of the paired difference in tokens includes zero.",
+        f"At {ROBUST_SHARE:.0%} of the recall that all candidates together have, with each method's setting chosen for"
+        " the data set and condition. A method wins here when it needs the fewest tokens and its recall is not clearly"
+        " below that of `slice`; *not shown* says that the interval of the paired difference in tokens includes zero.",
         "",
-        "| data set | condition | fewest tokens | calibrated `adaptive` | its tokens less those of `slice` | less those of the best other |",
+        "| data set | condition | fewest tokens | calibrated `adaptive` | its tokens less those of `slice` |"
+        " less those of the best other |",
         "|---|---|---|---|---|---|",
     ]
     for cell in study.cells:
@@ -86,8 +87,8 @@ def _published(study: Study) -> str:
     lines = [
         "## What the published defaults do",
         "",
-        "`adaptive` as it comes, beside methods at the setting that reaches the same recall on even questions (`knee` has no"
-        " setting).",
+        "`adaptive` as it comes, beside methods at the setting that reaches the same recall on even questions (`knee`"
+        " has no setting).",
         "",
     ]
     wanted = (DEFAULT, BASELINE, "threshold", "MMR", "DPP", "knee")
@@ -179,14 +180,16 @@ def _method(study: Study) -> str:
 
 * **Candidates**: a question's {CANDIDATES} nearest passages by cosine over its whole data set. Texts are cut by the
   ingestion service's chunker at 200 tokens.
-* **Evidence**: in chunking_eval gold character spans, and recall is the share of their characters; in HotpotQA supporting
-  sentences and in MuSiQue supporting paragraphs, each with the same weight. Evidence that is kept twice counts once.
-* **clean** is the collection as it is. **redundant** gives every passage {NEAR_COPIES} near-copies (a line above it; small
-  words left out and a closing line), so that three of four candidates repeat another. **noisy** puts the {NOISE} nearest
-  passages of the two other data sets among the candidates.
-* **slice**, **threshold** and **knee** are Steelyard's strategies; **adaptive-k** cuts at the largest gap of the scores and
-  keeps a few more; **MMR** and **DPP** are those of pyversity, with the diversity chosen as well. **{DEFAULT}** moves only
-  the least value, with the published constants otherwise; **{ADAPTIVE}** chooses among a grid of all four settings.
+* **Evidence**: in chunking_eval gold character spans, and recall is the share of their characters; in HotpotQA
+  supporting sentences and in MuSiQue supporting paragraphs, each with the same weight. Evidence that is kept twice
+  counts once.
+* **clean** is the collection as it is. **redundant** gives every passage {NEAR_COPIES} near-copies (a line above it;
+  small words left out and a closing line), so that two of three candidates repeat another. **noisy** puts the {NOISE}
+  nearest passages of the two other data sets among the candidates.
+* **slice**, **threshold** and **knee** are Steelyard's strategies; **adaptive-k** cuts at the largest gap of the
+  scores and keeps a few more; **MMR** and **DPP** are those of pyversity, with the diversity chosen as well.
+  **{DEFAULT}** moves only the least value, with the published constants otherwise; **{ADAPTIVE}** chooses among a
+  grid of all four settings.
 * A method that is missing from a table does not reach that recall on even questions.
 """
 

@@ -1,6 +1,6 @@
 """A query and a document as one input of a cross-encoder, whole and under a limit, by `tokenizers` itself.
 
-This is written apart from the reranker's own pair code on purpose: a diagnostic that shared it could not find its faults.
+Written apart from the reranker's own pair code on purpose: a diagnostic that shared it could not find its faults.
 """
 
 import hashlib

@@ -15,7 +15,7 @@ class Gold:
 
     Attributes:
         covers: bool[n candidates, p pieces].
-        weights: float64[p], the pieces' shares of all evidence; they add up to 1, those that no candidate holds included.
+        weights: float64[p], the pieces' shares of all evidence; they add up to 1 with those that no candidate holds.
     """
 
     covers: npt.NDArray[np.bool_]
