@@ -11,10 +11,10 @@ from .rows import row_chart
 from .style import STYLE
 
 _BOUNDARIES = (
-    "<p>How much of the annotated evidence is left at each boundary: in the candidates, in what the reranker"
-    " could read, in the passages that selection kept, and in the context. Evidence that was cut from a pair can come back when its"
-    " passage is kept for another reason, because passages are sent whole. Counts are units of evidence: full / partial"
-    " / lost.</p>"
+    "<p>How much of the annotated evidence is left at each boundary: in the candidates, in what the reranker could"
+    " read, in the passages that selection kept, and in the context. Evidence that was cut from a pair can come back"
+    " when its passage is kept for another reason, because passages are sent whole. Counts are units of evidence:"
+    " full / partial / lost.</p>"
 )
 
 

@@ -10,7 +10,13 @@ from .study import Study
 
 def figures(study: Study) -> dict[str, Any]:
     """Everything that the page says, by name."""
-    tables = {"tuned": study.tuned, "robust": study.robust, "carried": study.carried, "published": study.published}
+    tables = {
+        "tuned": study.tuned,
+        "robust": study.robust,
+        "carried": study.carried,
+        "published": study.published,
+        "defaults": study.defaults,
+    }
     return {
         "questions": dict(study.questions),
         "profiles": dict(study.profiles),

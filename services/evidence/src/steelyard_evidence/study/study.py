@@ -8,7 +8,7 @@ import numpy as np
 from steelyard_reranker.selection import SelectionSettings
 
 from ..tuning.case import Case, make_case
-from ..tuning.grid import adaptive_outcomes, grid, name_of
+from ..tuning.grid import adaptive_outcomes, grid
 from ..tuning.outcome import Outcomes, joined
 from .comparison import ADAPTIVE, BASELINE, DEFAULT, Cell, Row, at_recall, ceiling_of, chosen_for
 from .gold import gold_of
@@ -22,6 +22,13 @@ ROBUST_SHARE = 0.90
 HOME = "chunking_eval"
 """The data set whose calibrated profile is also tried on the others."""
 
+_AS_THEY_COME = {
+    DEFAULT: PUBLISHED,
+    BASELINE: f"top {SelectionSettings().top_n}",
+    "threshold": f"at least {SelectionSettings().threshold:g}",
+    "knee": "knee",
+}
+
 Tell = Callable[[str, int, int], None]
 
 
@@ -31,7 +38,8 @@ class Study:
 
     `tuned` has for each cell the rows at each share, with settings chosen for that cell; `robust` those with one
     setting per data set for all conditions; `carried` the rows of the home data set's robust settings elsewhere;
-    `published` what the published constants do, beside `slice` at the recall that they reach on even questions.
+    `published` what the published constants do, beside other methods at the recall that they reach on even questions.
+    `defaults` has each strategy with the settings that it comes with.
     `profiles` are the calibrated settings by data set.
     """
 
@@ -40,6 +48,7 @@ class Study:
     robust: Mapping[tuple[str, str], list[Row]]
     carried: Mapping[tuple[str, str], list[Row]]
     published: Mapping[tuple[str, str], list[Row]]
+    defaults: Mapping[tuple[str, str], list[Row]]
     profiles: Mapping[str, str]
     questions: Mapping[str, int]
 
@@ -87,7 +96,7 @@ def cases_of(scored: Scored) -> list[Case]:
 
 
 def _compared(cells: Sequence[Cell], questions: Mapping[str, int]) -> Study:
-    tuned, robust, carried, published = {}, {}, {}, {}
+    tuned, robust, carried, published, defaults = {}, {}, {}, {}, {}
     pooled = {name: _pooled([cell for cell in cells if cell.collection == name]) for name in questions}
     chosen = {name: chosen_for(outcomes, ROBUST_SHARE * _ceiling(outcomes)) for name, outcomes in pooled.items()}
     for cell in cells:
@@ -99,8 +108,9 @@ def _compared(cells: Sequence[Cell], questions: Mapping[str, int]) -> Study:
             carried[key] = at_recall(cell, ROBUST_SHARE, chosen[HOME])
         reached = float(cell.even[DEFAULT].recall[cell.even[DEFAULT].names.index(PUBLISHED)].mean())
         published[key] = at_recall(cell, reached, {**chosen_for(cell.even, reached), DEFAULT: PUBLISHED})
+        defaults[key] = at_recall(cell, 0.0, _AS_THEY_COME)
     profiles = {name: one[ADAPTIVE] or "none reaches the recall" for name, one in chosen.items()}
-    return Study(tuple(cells), tuned, robust, carried, published, profiles, questions)
+    return Study(tuple(cells), tuned, robust, carried, published, defaults, profiles, questions)
 
 
 def _pooled(cells: Sequence[Cell]) -> dict[str, Outcomes]:
@@ -109,8 +119,3 @@ def _pooled(cells: Sequence[Cell]) -> dict[str, Outcomes]:
 
 def _ceiling(outcomes: Mapping[str, Outcomes]) -> float:
     return float(np.mean(outcomes[BASELINE].recall[-1]))
-
-
-def profile_settings(name: str) -> SelectionSettings:
-    """The grid's setting of that name; raises KeyError."""
-    return {name_of(one): one for one in grid()}[name]
