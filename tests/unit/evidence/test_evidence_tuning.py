@@ -128,7 +128,7 @@ def question(number: int, *, copies: int = 3) -> FrozenQuery:
 
 @pytest.fixture
 def few_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The whole curve of one profile and of the published one: all 613 settings would take a minute here."""
+    """The whole curve of one profile and of the published one: all of them would take a minute here."""
     monkeypatch.setattr(grid_module, "TOKEN_ALPHAS", (0.0,))
     monkeypatch.setattr(grid_module, "MIDPOINTS", (0.25,))
     monkeypatch.setattr(grid_module, "CONFUSION_WEIGHTS", (0.0, 1.0))

@@ -19,8 +19,8 @@ from .outcome import Outcomes
 
 CONFUSION_WEIGHTS = (0.0, 0.1, 0.25, 1.0)
 TOKEN_ALPHAS = (0.0, 0.001, 0.0025)
-MIDPOINTS = (0.15, 0.25, 0.4)
-THRESHOLDS = (-3.0, -2.0, -1.5, -1.0, -0.75, -0.5, -0.35, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)
+MIDPOINTS = (0.25, 0.4)
+THRESHOLDS = (-3.0, -2.0, -1.5, -1.0, -0.6, -0.35, -0.2, -0.1, 0.0, 0.1, 0.2, 0.35, 0.5, 0.75)
 """Where the curve of one profile is looked at; the published profile is among the combinations."""
 
 _CASES_PER_TASK = 8
