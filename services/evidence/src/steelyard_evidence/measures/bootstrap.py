@@ -36,7 +36,7 @@ def interval(values: Column) -> Interval:
     """
     if len(values) == 0:
         raise ValueError("a mean over no queries")
-    means = values[_rows(len(values))].mean(axis=1)
+    means = values[resamples(len(values))].mean(axis=1)
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(values.mean()), float(low), float(high), len(values))
 
@@ -49,6 +49,6 @@ def difference(ours: Column, theirs: Column) -> Interval:
 
 
 @cache
-def _rows(count: int) -> npt.NDArray[np.int64]:
-    """The same resamples for every measure over as many queries, so that intervals can be compared."""
+def resamples(count: int) -> npt.NDArray[np.int64]:
+    """Rows of queries, int64[RESAMPLES, count], the same for every measure, so that intervals can be compared."""
     return np.random.default_rng(_SEED).integers(0, count, size=(RESAMPLES, count))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from ..measures.bootstrap import Interval, difference, interval
 from ..tuning.outcome import Outcomes, Point
 
-ADAPTIVE = "adaptive, calibrated"
-DEFAULT = "adaptive, published"
+ADAPTIVE = "calibrated adaptive"
+DEFAULT = "published adaptive"
 BASELINE = "slice"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..measures.bootstrap import Interval, difference
 from .comparison import ADAPTIVE, BASELINE, DEFAULT, Cell, Row, winners
 from .conditions import NEAR_COPIES, NOISE
+from .equal_recall import Crossing, crossing
 from .scoring import CANDIDATES
 from .study import HOME, ROBUST_SHARE, SHARES, Study
 
@@ -16,6 +17,8 @@ def page(study: Study, picture: str | None) -> str:
     parts = [
         _opening(study),
         "" if picture is None else _picture(picture),
+        _equal_recall(study),
+        _shown_to_differ(study),
         _verdicts(study),
         _published(study),
         _tuned(study),
@@ -31,9 +34,10 @@ def _opening(study: Study) -> str:
     return f"""# Selection: what each method costs
 
 Written by `steelyard evidence study --write docs/tune/selection.md`. How many tokens of context does each method of
-selection need for how much of the annotated evidence? Questions: {counted}. Settings are chosen on even-numbered
-questions; every figure is of the odd-numbered ones, with a 95 % bootstrap interval over questions. Scores are those of
-the local reranker, tokens those of its tokenizer.
+selection need for how much of the annotated evidence?
+
+Questions: {counted}. Settings are chosen on even-numbered questions; every figure is of the odd-numbered ones, with a
+95 % bootstrap interval over questions. Scores are those of the local reranker, tokens those of its tokenizer.
 """
 
 
@@ -41,14 +45,63 @@ def _picture(name: str) -> str:
     curves = name.replace(".svg", "-curves.csv")
     return f"""![Recall against context tokens for every method]({name})
 
-The curves join the settings that were best on even questions, as they do on odd ones; [their numbers]({curves}) have an
-interval for every point.
+The curves join the settings that were best on even questions, as they do on odd ones; [their numbers]({curves}) have
+an interval for every point.
 """
+
+
+def _equal_recall(study: Study) -> str:
+    methods = [name for name in study.cells[0].odd if name != "knee"]
+    lines = ["## Tokens at equal recall", "", _EQUAL_RECALL, ""]
+    for share in SHARES:
+        lines += [
+            f"### {share:.0%} of what all candidates have",
+            "",
+            f"| data set | condition |{''.join(f' {name} |' for name in methods)}",
+            f"|---|---|{'---|' * len(methods)}",
+        ]
+        for cell in study.cells:
+            found = {name: crossing(cell, name, share) for name in methods}
+            least = min((one.tokens for one in found.values() if one is not None), default=0.0)
+            lines.append(
+                f"| {_name(cell)} | {cell.condition} | {' | '.join(_crossing(one, least) for one in found.values())} |"
+            )
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _crossing(one: Crossing | None, least: float) -> str:
+    if one is None:
+        return "–"
+    tokens = f"**{one.tokens:.0f}**" if one.tokens <= least else f"{one.tokens:.0f}"
+    if one.ratio == one.ratio_low == one.ratio_high:
+        return tokens
+    return f"{tokens} ({one.ratio_low:.2f}–{one.ratio_high:.2f})"
+
+
+_EQUAL_RECALL = """Where the curves of odd questions cross the same recall: tokens, and in brackets the 95 % interval of
+their ratio to those of `slice`. An interval below 1 shows that the method needs fewer tokens than `slice`, one above 1
+that it needs more; the fewest are bold. A dash: the curve does not reach the recall, or not in enough resamples. `knee`
+is one point and has no curve."""
+
+
+def _shown_to_differ(study: Study) -> str:
+    """In words, for the middle share: who is shown to need fewer tokens than `slice`, and who more."""
+    lines = [f"In words, at {ROBUST_SHARE:.0%}:", ""]
+    for cell in study.cells:
+        found = {name: crossing(cell, name, ROBUST_SHARE) for name in cell.odd if name not in (BASELINE, "knee")}
+        fewer = [name for name, one in found.items() if one is not None and one.ratio_high < 1.0]
+        more = [name for name, one in found.items() if one is not None and one.ratio_low > 1.0]
+        said = f"fewer tokens than `slice`: {', '.join(fewer) or 'none is shown'}"
+        if more:
+            said += f"; more: {', '.join(more)}"
+        lines.append(f"* {_name(cell)}, {cell.condition}: {said}.")
+    return "\n".join([*lines, ""])
 
 
 def _verdicts(study: Study) -> str:
     lines = [
-        "## Who wins",
+        "## With settings chosen beforehand",
         "",
         f"At {ROBUST_SHARE:.0%} of the recall that all candidates together have, with each method's setting chosen for"
         " the data set and condition. A method wins here when it needs the fewest tokens and its recall is not clearly"
