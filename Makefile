@@ -6,7 +6,7 @@ DISTS  := contracts runtime models store embedding retriever reranker chatqna da
 EDITABLE := $(foreach d,$(DISTS),-e services/$(d))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models demo test lint types imports unit deploy-test bench lock generate clean
+.PHONY: help setup models demo test lint types imports unit deploy-test clients-test faults bench lock generate clean
 
 help: ## Print this help
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -51,13 +51,22 @@ deploy-test: setup ## Run the deployment tests with ansible-playbook, from an en
 	  .venv-ansible/bin/pip install --quiet --disable-pip-version-check 'ansible-core==2.19.*'; }
 	PATH="$(CURDIR)/.venv-ansible/bin:$$PATH" $(BIN)/pytest tests/deploy
 
+clients-test: models ## Try other makers' OpenAI clients against the gateway, from an environment of their own
+	test -x .venv-clients/bin/pytest || { $(PYTHON) -m venv .venv-clients && \
+	  .venv-clients/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/clients.lock; }
+	$(BIN)/python -m tests.clients
+
+faults: models ## Run the whole fault matrix (5 seeds) and 1,000 disconnects; `make test` runs a part of both
+	$(BIN)/python -m tests.faults.matrix --seeds 5
+	$(BIN)/python -m tests.faults.disconnects --count 1000
+
 bench: models ## Run the benchmarks; they print figures and assert nothing
 	$(BIN)/python -m tests.bench
 
 lock: ## Renew requirements/*.lock; takes only releases that are at least 14 days old
-	for name in runtime dev bench; do uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links \
+	for name in runtime dev bench clients; do uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links \
 	  --python-version 3.11 --exclude-newer "14 days" --custom-compile-command "make lock" \
 	  requirements/$$name.in -o requirements/$$name.lock || exit 1; done
 
 clean: ## Remove the environment and what a demo left
-	rm -rf $(VENV) .venv-ansible .venv-bench .steelyard
+	rm -rf $(VENV) .venv-ansible .venv-bench .venv-clients .steelyard

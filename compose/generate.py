@@ -26,6 +26,8 @@ SERVICES = ("embedding", "retriever", "reranker", "dataprep", "chatqna")
 
 CONTAINER = frozenset(
     {
+        "API_KEYS_FILE",
+        "AUTH",
         "CHATQNA_PORT",
         "DATAPREP_PORT",
         "EMBEDDING_PORT",
@@ -130,6 +132,11 @@ _OWN: dict[str, dict[str, Any]] = {
         "type": "str",
         "no_log": True,
         "description": "The services' shared secret, from a vault; without it one is made once on the host.",
+    },
+    "steelyard_api_keys_source": {
+        "type": "path",
+        "description": "File of the gateway's API keys on the controller, made by `steelyard keys add`; without it, the"
+        " one on the host stays as it is.",
     },
     "steelyard_releases_kept": {"type": "int", "description": "Releases that are kept on the host."},
     "steelyard_wait_timeout_s": {"type": "int", "description": "Time for all services to become healthy."},

@@ -8,7 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import contract_pages, openapi_pages, settings_pages
+from . import contract_pages, openapi_pages, rerank_pages, settings_pages
 from .settings_source import settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +26,7 @@ def generated() -> dict[Path, str]:
         REFERENCE / "contracts.schema.json": contract_pages.schema_json(),
         REFERENCE / "errors.md": contract_pages.errors_md(),
         REFERENCE / "reasons.md": contract_pages.reasons_md(),
+        REFERENCE / "rerank_reasons.md": rerank_pages.rerank_reasons_md(),
         REFERENCE / "headers.md": contract_pages.headers_md(),
     }
     for service, document in openapi_pages.openapi_documents().items():

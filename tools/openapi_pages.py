@@ -21,7 +21,7 @@ def openapi_documents() -> dict[str, str]:
             name = f"steelyard_{service}.app"
             if not issubclass(settings_class, ProcessSettings) or importlib.util.find_spec(name) is None:
                 continue
-            app = importlib.import_module(name).build(settings_class())
+            app = importlib.import_module(name).build(settings_class.model_construct())
             documents[service] = json.dumps(app.openapi(), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     return documents
 

@@ -6,7 +6,7 @@ from steelyard_runtime.settings.describe import allowed, default_text, type_name
 
 from .settings_source import Setting
 
-LIMIT = 70
+LIMIT = 100
 """Settings that there may be in all; a number that keeps them readable."""
 
 _TITLES = {

@@ -30,7 +30,10 @@ def main() -> int:
     for title, command, environment in (
         ("selection against MMR", [partners(), "tests/bench/selection_bench.py"], {"PYTHONPATH": sources}),
         ("embedded store", [sys.executable, "-m", "tests.bench.store_bench"], {}),
+        ("ingestion by format", [sys.executable, "-m", "tests.bench.ingestion_bench", "formats"], {}),
         ("models", [sys.executable, "-m", "tests.bench.models_bench"], {}),
+        ("measuring pairs", [sys.executable, "-m", "tests.bench.pairs_bench"], {}),
+        ("reranking batches", [sys.executable, "-m", "tests.bench.rerank_bench"], {}),
         ("gateway over stubs", [sys.executable, "-m", "tests.bench.gateway_bench"], {}),
     ):
         print(f"\n=== {title}", flush=True)

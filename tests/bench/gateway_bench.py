@@ -1,68 +1,110 @@
 """Gateway CPU per request and per streamed token, and requests per second, over stub neighbours (4 hops, 64 tokens).
 
-    python -m tests.bench.gateway_bench [--json] [--requests 300] [--concurrency 1 32 128]
+    python -m tests.bench.gateway_bench [--json] [--requests 300] [--concurrency 1 32 128] [--beside-opea]
 
-CPU is that of the gateway's process alone, from the operating system's accounting.
+`--beside-opea` measures the streamed chat of OPEA's megaservice (registry package `opea-comps` 1.5, in a throw-away
+environment) over the same stubs, also when the model's first byte takes 100 ms.
 """
 
 import argparse
-import asyncio
 import json
-import os
-import statistics
+import shutil
 import subprocess
 import sys
 import tempfile
-import time
+import threading
+import venv
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-
-import aiohttp
+from typing import Any
 
 from tests.bench.gateway_stubs import TOKENS
-from tests.harness.processes import start, wait_ready
+from tests.bench.load import gateway, measure, stubs
 
+PACKAGE = "opea-comps==1.5"
+CHAT = "/v1/chat/completions"
 QUESTION = {"messages": [{"role": "user", "content": "Which seal is approved for pump 0?"}], "model": "steelyard"}
+STREAMED = {**QUESTION, "reranking_strategy": "slice", "stream": True}
+SCENARIOS: dict[str, tuple[str, dict[str, Any]]] = {
+    "inspect, slice": ("/v1/inspect", {"messages": "q", "reranking_strategy": "slice"}),
+    "inspect, adaptive": ("/v1/inspect", {"messages": "q", "reranking_strategy": "adaptive"}),
+    "chat, one piece": (CHAT, {**QUESTION, "reranking_strategy": "slice"}),
+    "chat, streamed": (CHAT, STREAMED),
+}
+
+Rows = dict[str, dict[str, float]]
 
 
-def cpu_seconds(pid: int) -> float:
-    """User and system time of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+@contextmanager
+def opea(python: str, port: int) -> Iterator[tuple[str, int]]:
+    """OPEA's megaservice over the stubs on `port`; gives its address and its process."""
+    script = Path(__file__).with_name("opea_megaservice.py")
+    command = [python, "-W", "ignore", str(script), str(port)]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            said = next(line for line in process.stdout if line.startswith("listening on "))
+            # It writes a line for each request, which somebody has to read.
+            threading.Thread(target=lambda: [None for _ in process.stdout or ()], daemon=True).start()
+            yield f"http://127.0.0.1:{int(said.rsplit(' ', 1)[1])}", process.pid
+        finally:
+            process.terminate()
 
 
-async def load(url: str, body: dict[str, object], requests: int, concurrency: int) -> list[float]:
-    """Send `requests` with `concurrency` at a time; returns the seconds each took. Fails on any status but 200."""
-    waiting = iter(range(requests))
-    times: list[float] = []
-
-    async def worker(session: aiohttp.ClientSession) -> None:
-        for _ in waiting:
-            started = time.perf_counter()
-            async with session.post(url, json=body) as reply:
-                text = await reply.read()
-                if reply.status != 200 or (body.get("stream") and b"[DONE]" not in text):
-                    raise RuntimeError(f"status {reply.status}: {text[:200]!r}")
-            times.append(time.perf_counter() - started)
-
-    connector = aiohttp.TCPConnector(limit=concurrency)
-    async with aiohttp.ClientSession(connector=connector) as session:
-        await asyncio.gather(*(worker(session) for _ in range(concurrency)))
-    return times
+def environment(folder: str) -> str:
+    """The Python of a new environment with OPEA's package."""
+    python, uv = str(Path(folder) / "bin" / "python"), shutil.which("uv")
+    if uv is None:
+        venv.create(folder, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", PACKAGE], check=True)
+    else:
+        subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True)
+        subprocess.run([uv, "pip", "install", "--quiet", "--python", python, PACKAGE], check=True)
+    return python
 
 
-def measure(url: str, pid: int, body: dict[str, object], requests: int, concurrency: int) -> dict[str, float]:
-    """One cell of the table."""
-    asyncio.run(load(url, body, min(requests, 50), concurrency))
-    before, started = cpu_seconds(pid), time.perf_counter()
-    times = asyncio.run(load(url, body, requests, concurrency))
-    wall, spent = time.perf_counter() - started, cpu_seconds(pid) - before
-    return {
-        "requests": len(times),
-        "cpu_ms_per_request": round(1000 * spent / len(times), 2),
-        "requests_per_s": round(len(times) / wall, 1),
-        "p50_ms": round(1000 * statistics.median(times), 1),
-        "p99_ms": round(1000 * statistics.quantiles(times, n=100)[98], 1),
-    }
+def ours(options: argparse.Namespace, rows: Rows) -> None:
+    """Every scenario of the gateway."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        served = stack.enter_context(gateway(stack.enter_context(stubs()), folder, STEELYARD_MAX_CONCURRENCY="1024"))
+        for name, (path, body) in SCENARIOS.items():
+            for concurrency in options.concurrency:
+                rows[f"{name}, {concurrency} at a time"] = measure(
+                    served.url + path, served.process.pid, body, options.requests, concurrency
+                )
+
+
+def per_token(requests: int, rows: Rows) -> None:
+    """What a further token of a stream costs, its share of the judging included: the difference of two lengths."""
+    spent = []
+    for tokens in (TOKENS, 4 * TOKENS):
+        with ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            port = stack.enter_context(stubs(tokens=tokens))
+            served = stack.enter_context(gateway(port, folder, GROUNDEDNESS_POLICY="flag"))
+            row = measure(served.url + CHAT, served.process.pid, STREAMED, requests, 8)
+            rows[f"chat, streamed as it comes, {tokens} tokens, 8 at a time"] = row
+            spent.append(row["cpu_ms_per_request"])
+    rows["a streamed token"] = {"cpu_ms": round((spent[1] - spent[0]) / (3 * TOKENS), 3)}
+
+
+def beside_opea(python: str, requests: int, rows: Rows) -> None:
+    """The streamed chat of both, alternating so that both meet the same machine."""
+    for first_byte_ms in (0, 100):
+        with ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            port = stack.enter_context(stubs(first_byte_ms))
+            served = stack.enter_context(gateway(port, folder, STEELYARD_MAX_CONCURRENCY="1024"))
+            theirs, pid = stack.enter_context(opea(python, port))
+            few = requests if not first_byte_ms else max(50, requests // 5)
+            label = f"first byte after {first_byte_ms} ms, 32 at a time"
+            rows[f"steelyard, {label}"] = measure(served.url + CHAT, served.process.pid, STREAMED, requests, 32)
+            rows[f"opea, {label}"] = measure(theirs + CHAT, pid, STREAMED, few, 32)
 
 
 def main() -> None:
@@ -71,57 +113,20 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--requests", type=int, default=300)
     parser.add_argument("--concurrency", type=int, nargs="+", default=[1, 32, 128])
+    parser.add_argument("--beside-opea", action="store_true")
+    parser.add_argument("--opea-python", help="Python of an environment that has opea-comps already")
     options = parser.parse_args()
-    stubs = subprocess.Popen([sys.executable, "-m", "tests.bench.gateway_stubs"], stdout=subprocess.PIPE, text=True)
-    assert stubs.stdout is not None
-    url = f"http://127.0.0.1:{stubs.stdout.readline().strip()}"
-    rows: dict[str, dict[str, float]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        gateway = start(
-            "chatqna",
-            {
-                "EMBEDDING_URL": url,
-                "RETRIEVER_URL": url,
-                "RERANKER_URL": url,
-                "LLM_URL": url,
-                "LEDGER_PATH": f"{folder}/ledgers.db",
-                "STEELYARD_MAX_CONCURRENCY": "1024",
-            },
-        )
-        try:
-            wait_ready(gateway)
-            for name, fields in {
-                "inspect, slice": {"path": "/v1/inspect", "body": {"messages": "q", "reranking_strategy": "slice"}},
-                "inspect, adaptive": {
-                    "path": "/v1/inspect",
-                    "body": {"messages": "q", "reranking_strategy": "adaptive"},
-                },
-                "chat, one piece": {
-                    "path": "/v1/chat/completions",
-                    "body": {**QUESTION, "reranking_strategy": "slice"},
-                },
-                "chat, streamed": {
-                    "path": "/v1/chat/completions",
-                    "body": {**QUESTION, "reranking_strategy": "slice", "stream": True},
-                },
-            }.items():
-                for concurrency in options.concurrency:
-                    rows[f"{name}, {concurrency} at a time"] = measure(
-                        gateway.url + str(fields["path"]),
-                        gateway.process.pid,
-                        dict(fields["body"]),
-                        options.requests,
-                        concurrency,
-                    )
-        finally:
-            gateway.stop()
-            stubs.terminate()
-            stubs.wait()
+    rows: Rows = {}
+    ours(options, rows)
+    per_token(options.requests, rows)
+    if options.beside_opea:
+        with tempfile.TemporaryDirectory(prefix="opea-bench-") as folder:
+            beside_opea(options.opea_python or environment(folder), options.requests, rows)
     if options.json:
         print(json.dumps({"tokens_per_answer": TOKENS, "rows": rows}))
         return
     for name, row in rows.items():
-        print(f"{name:36} " + "  ".join(f"{key} {value}" for key, value in row.items()))
+        print(f"{name:52} " + "  ".join(f"{key} {value}" for key, value in row.items()))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,25 @@
-"""Stub neighbours of the gateway for its benchmark: fixed replies, as quick as HTTP allows, in their own process."""
+"""Stub neighbours of the gateway for its benchmark: fixed replies, as quick as HTTP allows, in their own process.
+
+    python -m tests.bench.gateway_stubs [MILLISECONDS [TOKENS]]
+
+The model's first byte comes after that many milliseconds, and its answer has that many tokens.
+"""
 
 import asyncio
 import base64
 import json
 import struct
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 from aiohttp import web
 
 DIMENSION = 384
 CANDIDATES = 20
 TOKENS = 64
+_ARGUMENTS = [int(value) for value in sys.argv[1:]] if __name__ == "__main__" else []
+FIRST_BYTE_S = _ARGUMENTS[0] / 1000 if _ARGUMENTS else 0.0
 VECTOR = base64.b64encode(struct.pack(f"<{DIMENSION}f", *([1.0] + [0.0] * (DIMENSION - 1)))).decode()
 SENTENCE = "The approved seal for pump {n} is ZQ-{n} and its cover bolts are tightened to {n} Nm in two passes. "
 
@@ -73,14 +82,15 @@ EMBEDDED = json.dumps(
 ).encode()
 RETRIEVED = {adaptive: json.dumps(retrieval(adaptive)).encode() for adaptive in (False, True)}
 RERANKED = json.dumps(reranking()).encode()
-WORDS = (SENTENCE.format(n=0) * 8).split(" ")[:TOKENS]
+ANSWER_TOKENS = _ARGUMENTS[1] if len(_ARGUMENTS) > 1 else TOKENS
+WORDS = (SENTENCE.format(n=0) * 40).split(" ")[:ANSWER_TOKENS]
 EVENTS = [
     b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": word + " "}}]}).encode() + b"\n\n"
     for word in WORDS
 ]
 ENDING = (
     b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\n'
-    b'data: {"choices": [], "usage": {"prompt_tokens": 300, "completion_tokens": 64, "total_tokens": 364}}\n\n'
+    b'data: {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 64, "total_tokens": 67}}\n\n'
     b"data: [DONE]\n\n"
 )
 
@@ -106,7 +116,7 @@ async def ready(_request: web.Request) -> web.Response:
 
 
 async def template(_request: web.Request) -> web.Response:
-    return fixed(b'{"prompt": "stub"}')
+    return fixed(b'{"prompt": "<s> \\n<one-7f3a> \\n</s><s> \\n<two-7f3a> \\n</s>"}')
 
 
 async def tokenize(_request: web.Request) -> web.Response:
@@ -114,6 +124,7 @@ async def tokenize(_request: web.Request) -> web.Response:
 
 
 async def chat(request: web.Request) -> web.StreamResponse:
+    await asyncio.sleep(FIRST_BYTE_S)
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await response.prepare(request)
     for event in EVENTS:
@@ -123,8 +134,8 @@ async def chat(request: web.Request) -> web.StreamResponse:
     return response
 
 
-def main() -> None:
-    """Serve all stubs on one free port and print it."""
+def application(answering: Callable[[web.Request], Awaitable[web.StreamResponse]] = chat) -> web.Application:
+    """All stubs in one; `answering` is the model."""
     app = web.Application(client_max_size=2**26)
     for path, handler in {
         "/v1/embeddings": embeddings,
@@ -132,19 +143,34 @@ def main() -> None:
         "/v1/reranking": rerank,
         "/apply-template": template,
         "/tokenize": tokenize,
-        "/v1/chat/completions": chat,
+        "/v1/chat/completions": answering,
     }.items():
         app.router.add_post(path, handler)
     app.router.add_get("/ready", ready)
     app.router.add_get("/v1/models", ready)
+    return app
+
+
+@asynccontextmanager
+async def served(app: web.Application) -> AsyncIterator[int]:
+    """Serve `app` on a free port, which is given; a handler whose client leaves is cancelled."""
+    runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+def main() -> None:
+    """Serve all stubs on one free port and print it."""
 
     async def serve() -> None:
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        sys.stdout.write(f"{runner.addresses[0][1]}\n")
-        sys.stdout.flush()
-        await asyncio.Event().wait()
+        async with served(application()) as port:
+            sys.stdout.write(f"{port}\n")
+            sys.stdout.flush()
+            await asyncio.Event().wait()
 
     asyncio.run(serve())
 

@@ -13,7 +13,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ("compose.yaml", "compose.embedded.yaml")
 TOKEN_FILE = "/etc/steelyard/service_token"
-ENVIRONMENT = {"STEELYARD_SERVICE_TOKEN_FILE": TOKEN_FILE}
+KEYS_FOLDER = "/etc/steelyard/keys"
+ENVIRONMENT = {"STEELYARD_SERVICE_TOKEN_FILE": TOKEN_FILE, "API_KEYS_FOLDER": KEYS_FOLDER}
 _VARIABLE = re.compile(r"\$\{([A-Z_]+)(?::([-?])([^}]*))?\}")
 
 Config = dict[str, Any]

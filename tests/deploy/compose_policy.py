@@ -15,7 +15,14 @@ _NETWORKS = {
     "llm": {"inference"},
 }
 _SECRET = re.compile(r"(PASSWORD|SECRET|KEY|TOKEN)$")
-_WRITTEN = {("dataprep", "store"), ("retriever", "store"), ("chatqna", "ledgers"), ("models", "models")}
+_WRITTEN = {
+    ("dataprep", "store"),
+    ("retriever", "store"),
+    ("chatqna", "ledgers"),
+    ("cli", "keys"),
+    ("models", "models"),
+}
+_KEYS = {"chatqna": "keys:/run/keys:ro", "cli": "keys:/run/keys"}
 
 
 def faults(config: Config) -> list[str]:
@@ -64,7 +71,8 @@ def _network(name: str, service: dict[str, Any]) -> list[str]:
 
 
 def _volumes(name: str, service: dict[str, Any]) -> list[str]:
-    found = []
+    has_keys = [mount for mount in service.get("volumes", []) if mount.startswith("keys:")]
+    found = [] if has_keys == [*filter(None, [_KEYS.get(name)])] else [f"has the API keys as {has_keys}"]
     for mount in service.get("volumes", []):
         source = mount.split(":")[0]
         if source.startswith(("/", ".", "~")):
@@ -99,4 +107,6 @@ def _secrets(name: str, service: dict[str, Any]) -> list[str]:
         found.append(f"{name}: has the service token without its setting, or the setting without the token")
     if name not in {"llm", "models"} and not shows:
         found.append(f"{name}: knows no service token")
+    if name == GATEWAY and (environment.get("AUTH"), bool(environment.get("API_KEYS_FILE"))) != ("keys", True):
+        found.append(f"{name}: asks for no API key")
     return found

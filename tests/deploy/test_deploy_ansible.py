@@ -83,7 +83,7 @@ def test_every_variable_has_a_type_and_both_entry_points_take_the_same() -> None
 
 def test_defaults_are_only_the_roles_own() -> None:
     own = read(ROLE / "vars/main.yml")["steelyard_own_variables"]
-    assert set(own) - set(read(ROLE / "defaults/main.yml")) == {"steelyard_service_token"}
+    assert set(own) - set(read(ROLE / "defaults/main.yml")) == {"steelyard_service_token", "steelyard_api_keys_source"}
     assert set(read(ROLE / "defaults/main.yml")) <= set(own)
 
 

@@ -52,6 +52,9 @@ def test_every_service_of_the_product_is_there(config: compose_files.Config) -> 
         ("dataprep", "networks", ["backend", "edge"], "dataprep: is on networks"),
         ("embedding", "volumes", ["models:/models"], "embedding: can write volume models"),
         ("embedding", "volumes", ["/var/run:/run:ro"], "embedding: mounts /var/run of the host"),
+        ("chatqna", "volumes", ["ledgers:/ledgers", "keys:/run/keys"], "chatqna: can write volume keys"),
+        ("retriever", "volumes", ["store:/data", "keys:/run/keys:ro"], "retriever: has the API keys"),
+        ("chatqna", "environment", {"AUTH": "off"}, "chatqna: asks for no API key"),
         ("chatqna", "healthcheck", {"test": ["CMD", "true"]}, "chatqna: is healthy by ['CMD', 'true']"),
         ("chatqna", "depends_on", {"llm": {"condition": "service_started"}}, "chatqna: does not wait until llm"),
         ("dataprep", "restart", "no", "dataprep: does not start again"),
@@ -108,6 +111,14 @@ def test_a_setting_of_the_operator_reaches_only_its_readers() -> None:
 @needs_compose
 def test_without_a_token_file_nothing_starts_and_the_message_says_so() -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
-        compose_files.by_compose({})
+        compose_files.by_compose({"API_KEYS_FOLDER": compose_files.KEYS_FOLDER})
     assert "STEELYARD_SERVICE_TOKEN_FILE" in refused.value.stderr
+    assert "docs/operate/compose.md" in refused.value.stderr
+
+
+@needs_compose
+def test_without_a_folder_of_keys_nothing_starts_and_the_message_says_so() -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        compose_files.by_compose({"STEELYARD_SERVICE_TOKEN_FILE": compose_files.TOKEN_FILE})
+    assert "API_KEYS_FOLDER" in refused.value.stderr
     assert "docs/operate/compose.md" in refused.value.stderr

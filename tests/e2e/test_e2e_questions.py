@@ -85,7 +85,7 @@ def test_an_off_topic_question_is_not_answered_from_imagination(product: Product
 def test_a_document_of_ones_own_is_found_and_then_forgotten(product: Product, tmp_path: Path) -> None:
     own = tmp_path / "küche.md"
     own.write_text("# Küchenplan\n\nDer Spüldienst beginnt am Freitag um 15:30 Uhr.\n", encoding="utf-8")
-    product.json("ingest", str(own))
+    assert product.run("ingest", str(own)).returncode == 0
     ledger = product.json("inspect", "Wann beginnt der Spüldienst?")
     assert any("15:30" in one["text"] for one in ledger["evidence"])
     product.json("documents", "delete", "küche.md")

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import requests
@@ -53,14 +53,14 @@ class ServiceProcess:
         return requests.get(f"{self.url}/ready", timeout=10).json()
 
 
-def start(name: str, environment: Mapping[str, str]) -> ServiceProcess:
-    """Start `python -m steelyard_<name>` on a free port and return once it listens."""
+def start(name: str, environment: Mapping[str, str], command: Sequence[str] | None = None) -> ServiceProcess:
+    """Start `python -m steelyard_<name>` (or `command`) on a free port and return once it listens."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("STEELYARD_")}
     model_dir = os.environ.get("STEELYARD_MODEL_DIR")
     if model_dir is not None:
         inherited["STEELYARD_MODEL_DIR"] = model_dir
     process = subprocess.Popen(
-        [sys.executable, "-m", f"steelyard_{name}"],
+        command or [sys.executable, "-m", f"steelyard_{name}"],
         env={**inherited, f"{name.upper()}_PORT": "0", **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

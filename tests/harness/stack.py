@@ -33,9 +33,7 @@ class Stack:
         self.llm.stop()
 
     def ingest(self, *files: tuple[str, bytes]) -> requests.Response:
-        return requests.post(
-            f"{self.dataprep.url}/v1/dataprep/ingest", files=[("files", one) for one in files], timeout=TIMEOUT_S
-        )
+        return ingest(self.dataprep, *files)
 
     def embed(self, text: str) -> str:
         """The vector of a text as base64."""
@@ -51,9 +49,21 @@ def post(service: ServiceProcess, path: str, body: Any) -> requests.Response:
     return requests.post(service.url + path, json=body, timeout=TIMEOUT_S)
 
 
+def ingest(dataprep: ServiceProcess, *files: tuple[str, bytes]) -> requests.Response:
+    """Upload files and wait until they are published."""
+    return requests.post(
+        f"{dataprep.url}/v1/dataprep/ingest", files=[("files", one) for one in files], timeout=TIMEOUT_S
+    )
+
+
 def start_stack(folder: Path, **settings: str) -> Stack:
     """Start everything on free ports; `settings` are environment variables for all services."""
-    common = {"STORE_PATH": str(folder / "store.db"), "LEDGER_PATH": str(folder / "ledgers.db"), **settings}
+    common = {
+        "STORE_PATH": str(folder / "store.db"),
+        "LEDGER_PATH": str(folder / "ledgers.db"),
+        "AUTH": "off",
+        **settings,
+    }
     llm = LlmDouble().start()
     embedding = start("embedding", common)
     common["EMBEDDING_URL"] = embedding.url

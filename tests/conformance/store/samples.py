@@ -82,6 +82,7 @@ def publication(
                 tokens=len(text.split()),
                 scope=scope,
                 page=ordinal + 1 if ordinal % 2 else None,
+                page_end=ordinal + 2 if ordinal % 2 else None,
                 parent_id=f"{document_id}/section" if ordinal % 2 else None,
             )
         )

@@ -148,6 +148,7 @@ async def test_everything_is_there_after_a_restart(store: Opened) -> None:
     items = [publication(f"d{number}") for number in range(5)]
     await store.publish(*items, publication("d0", ["replaced"], revision="r2"))
     await store.writer.delete("d1")
+    await store.place.settle()
     before: list[object] = [await read(store.reader) for read in READS.values() if read is not READS["embeddings"]]
     await store.reader.close()
     await store.writer.close()

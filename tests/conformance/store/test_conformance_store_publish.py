@@ -177,7 +177,11 @@ BROKEN: dict[str, Callable[[Publication], Publication]] = {
     "negative ordinal": lambda p: replace(p, chunks=[*p.chunks[:2], replace(p.chunks[2], ordinal=-1)]),
     "negative tokens": lambda p: replace(p, chunks=[*p.chunks[:2], replace(p.chunks[2], tokens=-1)]),
     "endless tokens": lambda p: replace(p, chunks=[*p.chunks[:2], replace(p.chunks[2], tokens=10**30)]),
-    "page zero": lambda p: replace(p, chunks=[*p.chunks[:2], replace(p.chunks[2], page=0)]),
+    "page zero": lambda p: replace(p, chunks=[*p.chunks[:2], replace(p.chunks[2], page=0, page_end=1)]),
+    "last page before the first": lambda p: replace(
+        p, chunks=[*p.chunks[:2], replace(p.chunks[2], page=2, page_end=1)]
+    ),
+    "first page alone": lambda p: replace(p, chunks=[*p.chunks[:2], replace(p.chunks[2], page=2, page_end=None)]),
     "negative size": lambda p: replace(p, document=replace(p.document, size_bytes=-1)),
 }
 

@@ -92,7 +92,7 @@ def entry(
 
 
 def ask(question: str = QUESTION, settings: dict[str, Any] | None = None, **overrides: Any) -> Ask:
-    return Ask.of(question, EvidenceOverrides(**overrides), ChatqnaSettings(**(settings or {})))
+    return Ask.of(question, EvidenceOverrides(**overrides), ChatqnaSettings(**{"auth": "off"} | (settings or {})))
 
 
 def evidence(
@@ -132,6 +132,10 @@ class WordCounter:
 
     def __init__(self) -> None:
         self.counted: list[list[dict[str, str]]] = []
+        self.forgotten = 0
+
+    def forget(self) -> None:
+        self.forgotten += 1
 
     async def count(self, messages: Sequence[Mapping[str, str]]) -> int:
         self.counted.append([dict(message) for message in messages])

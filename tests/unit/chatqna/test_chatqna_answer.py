@@ -36,12 +36,15 @@ class Unused:
     async def count(self, messages: Any) -> int:
         raise AssertionError("tokens were counted")
 
+    def forget(self) -> None:
+        raise AssertionError("nothing was counted")
+
     def chat(self, messages: Any, sampling: Any) -> Any:
         raise AssertionError("the model was asked")
 
 
 def answerer(llm: Any, workers: Workers, counter: Any = None, **settings: Any) -> Answerer:
-    return Answerer(ChatqnaSettings(**settings), llm, counter or WordCounter(), workers)
+    return Answerer(ChatqnaSettings(**{"auth": "off"} | settings), llm, counter or WordCounter(), workers)
 
 
 def answered(
@@ -82,6 +85,16 @@ class TestAnswering:
         usage = {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8}
         draft, _ = answered(FakeLlm([SEAL, [Delta("", "length"), Delta("", None, usage)]]))
         assert (draft.finish_reason, draft.usage) == ("length", usage)
+
+    @pytest.mark.parametrize("off_by", [0, 1])
+    def test_a_count_that_differs_from_the_servers_own_is_forgotten(self, off_by: int) -> None:
+        counter = WordCounter()
+        draft, _ = answered(FakeLlm([SEAL]), counter=counter)
+        assert draft.budget is not None
+        assert counter.forgotten == 0, "a server that reports nothing contradicts nothing"
+        counted = draft.budget.window - draft.budget.reserved - draft.budget.unused
+        answered(FakeLlm([SEAL, [Delta("", None, {"prompt_tokens": counted + off_by})]]), counter=counter)
+        assert counter.forgotten == off_by
 
     def test_the_reserved_tokens_are_the_requests_else_the_settings(self) -> None:
         for limit, reserved in ((None, 256), (33, 33), (1, 1)):
@@ -161,7 +174,7 @@ class TestAbstaining:
 
 
 def _bare_messages() -> list[dict[str, str]]:
-    return build_messages(CONVERSATION, [], ChatqnaSettings().citation_mode)
+    return build_messages(CONVERSATION, [], ChatqnaSettings(auth="off").citation_mode)
 
 
 class TestAnsweringWithoutEvidence:

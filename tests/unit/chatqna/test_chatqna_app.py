@@ -46,10 +46,10 @@ async def served(folder: Path, **settings: Any) -> AsyncIterator[httpx.AsyncClie
             "ledger_path": folder / "ledgers.db",
             "reranking_strategy": "slice",
         }
-        app = build(ChatqnaSettings(**known | settings))
+        app = build(ChatqnaSettings(**{"auth": "off"} | known | settings))
         await stack.enter_async_context(app.router.lifespan_context(app))
         transport = httpx.ASGITransport(app=app)
-        yield await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://gateway"))
+        yield await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1"))
 
 
 def test_the_extractive_backend_answers_end_to_end_without_a_model_server(tmp_path: Path) -> None:
@@ -95,3 +95,23 @@ def test_a_ledger_store_that_is_damaged_keeps_the_gateway_from_starting(tmp_path
 
     with pytest.raises(LedgerStoreError, match=r"ledgers\.db can not be used"):
         asyncio.run(main())
+
+
+@pytest.mark.parametrize(("policy", "status", "code"), [("degrade", 200, 200), ("fail", 503, 502)])
+def test_a_dead_reranker_is_needed_only_where_its_failure_fails(
+    tmp_path: Path, policy: str, status: int, code: int
+) -> None:
+    async def main() -> None:
+        settings = {"llm_backend": "extractive", "reranker_url": NOWHERE, "rerank_failure_policy": policy}
+        async with served(tmp_path, **settings) as client:
+            ready = await client.get("/ready")
+            assert ready.status_code == status
+            [reranker] = [one for one in ready.json()["dependencies"] if one["name"] == "reranker"]
+            assert (reranker["ready"], reranker["required"]) == (False, policy == "fail")
+            assert "can not be reached" in reranker["cause"]
+            reply = await client.post("/v1/inspect", json={"messages": QUESTION})
+            assert reply.status_code == code
+            if code == 200:
+                assert reply.json()["outcome"] == "degraded"
+
+    asyncio.run(main())

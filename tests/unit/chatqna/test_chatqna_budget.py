@@ -126,6 +126,9 @@ class _Erratic:
     async def count(self, messages: Sequence[Mapping[str, str]]) -> int:
         return self._source.randrange(40, 60)
 
+    def forget(self) -> None:
+        """It knows nothing."""
+
 
 def test_the_parts_add_up_and_are_never_negative_whatever_the_tokenizer_says() -> None:
     source = random.Random(3)

@@ -39,7 +39,7 @@ class Bench:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Gateway]:
         known = {"reranking_strategy": "slice", **self.settings}
-        settings = ChatqnaSettings(**known)
+        settings = ChatqnaSettings(**{"auth": "off"} | known)
         keeping, grounding = Workers("ledgers", 1), Workers("grounding", 1)
         store = LedgerStore(self.folder / "ledgers.db", settings.ledger_days, settings.ledger_max_mb * 2**20)
         llm: Any = self.llm

@@ -1,8 +1,11 @@
 """The ledger store: bounded by age and size, whole after a restart, and typed when its file is not usable."""
 
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -210,6 +213,92 @@ def test_two_processes_may_share_the_file(path: Path, store: LedgerStore) -> Non
     assert store.get("theirs") is not None
     assert other.get("ours") is not None
     other.close()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from steelyard_chatqna.ledger_store import LedgerStore
+from steelyard_contracts.answers import Ledger
+
+path, name, body, room, count = sys.argv[1:]
+store = LedgerStore(Path(path), 30, int(room))
+made = Ledger.model_validate_json(Path(body).read_bytes())
+for number in range(int(count)):
+    assert store.put(made.model_copy(update={"ledger_id": f"{name}-{number:05}"}))
+    print(f"{name}-{number:05}", flush=True)
+"""
+
+
+class Writers:
+    """Processes that put ledgers into one file."""
+
+    def __init__(self, path: Path, room: int) -> None:
+        self.path, self.room = path, room
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.body = path.with_name("ledger.json")
+        self.body.write_text(ledger("x").model_dump_json())
+
+    def start(self, name: str, count: int) -> "subprocess.Popen[str]":
+        arguments = [str(self.path), name, str(self.body), str(self.room), str(count)]
+        return subprocess.Popen([sys.executable, "-c", WRITER, *arguments], stdout=subprocess.PIPE, text=True)
+
+    def state(self) -> tuple[int, int]:
+        """The kept size as the file accounts for it, and as it is."""
+        with closing(sqlite3.connect(self.path)) as other:
+            assert other.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            (accounted,) = other.execute("SELECT bytes FROM kept").fetchone()
+            (real,) = other.execute("SELECT coalesce(sum(length(body)), 0) FROM ledgers").fetchone()
+        return accounted, real
+
+
+def test_writers_of_several_processes_keep_within_the_size_together(path: Path) -> None:
+    size = kept_size(path, ledger("x-00000"))
+    writers = Writers(path, size * 20)
+    processes = [writers.start(name, 30) for name in "abc"]
+    for process in processes:
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+    accounted, real = writers.state()
+    assert accounted == real <= size * 20
+    assert len(ids(path)) >= 19
+
+
+def test_a_writer_that_is_killed_loses_nothing_that_it_had_kept(path: Path) -> None:
+    writers = Writers(path, ROOM)
+    process = writers.start("k", 100_000)
+    assert process.stdout is not None
+    said = [process.stdout.readline().strip() for _ in range(25)]
+    process.kill()
+    rest, _ = process.communicate(timeout=60)
+    # The last line may have been cut off in the middle.
+    said += [line for line in rest.splitlines() if len(line) == len(said[0])]
+    accounted, real = writers.state()
+    assert accounted == real
+    store = LedgerStore(path, 30, ROOM)
+    assert [one for one in said if store.get(one) is None] == []
+    store.close()
+
+
+def test_the_files_on_disk_are_bounded_too(path: Path) -> None:
+    """What is dropped makes room for what comes, so the file does not grow with all that ever went through it."""
+    size = kept_size(path, ledger("l-00"))
+    store = LedgerStore(path, 30, size * 50)
+    for number in range(500):
+        store.put(ledger(f"l-{number:04}"))
+    on_disk = sum(one.stat().st_size for one in path.parent.iterdir())
+    store.close()
+    assert on_disk < 3 * size * 50 + 1100 * 4096  # its pages, and a write-ahead log of at most 1,000 pages and a bit
+
+
+def test_the_newest_that_may_be_read_come_first(store: LedgerStore, clock: Clock) -> None:
+    for number in range(5):
+        clock.now += 1
+        store.put(ledger(f"l-{number}", "even" if number % 2 == 0 else "odd"))
+    assert [one.ledger_id for one in store.newest(2, lambda one: one.question == "even")] == ["l-4", "l-2"]
+    assert [one.ledger_id for one in store.newest(9, lambda _: True)] == ["l-4", "l-3", "l-2", "l-1", "l-0"]
+    clock.now += 31 * DAY_S
+    assert store.newest(9, lambda _: True) == []
 
 
 class TestFaults:

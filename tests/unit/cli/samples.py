@@ -49,7 +49,8 @@ def budget() -> dict[str, Any]:
 def citation(**changes: Any) -> dict[str, Any]:
     return {
         "marker": 1, "chunk_id": "c1", "document_id": "d-c1", "revision": "r", "source": "handbook.pdf",
-        "section": "4.2 Seals", "page": 12, "char_start": 0, "char_end": 400, "sha256": "ab" * 32, "quote": QUOTE,
+        "section": "4.2 Seals", "page": 12, "page_end": 13, "char_start": 0, "char_end": 400,
+        "sha256": "ab" * 32, "quote": QUOTE,
         "quote_start": 31, "quote_end": 71, "answer_start": 0, "answer_end": 15, "support": 0.93, **changes,
     }  # fmt: skip
 

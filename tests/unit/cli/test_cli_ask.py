@@ -37,7 +37,7 @@ def test_the_answer_its_citations_and_its_ledger_are_shown(gateway):
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0] == "The approved seal is ZQ-77."
-    assert "[1] handbook.pdf · 4.2 Seals · page 12 · characters 31-71 · support 0.93" in lines
+    assert "[1] handbook.pdf · 4.2 Seals · pages 12-13 · characters 31-71 · support 0.93" in lines
     assert f"    “{samples.QUOTE}”" in [line.rstrip() for line in lines]
     assert "4 retrieved -> 1 sent, 3 dropped (2 value_below_threshold, 1 duplicate)" in lines
     assert any("kept when value > -1" in line for line in lines)
@@ -124,6 +124,7 @@ def test_what_a_reader_must_know_is_said(gateway):
         unsupported=[{"answer_start": 0, "answer_end": 5, "text": "It is black.", "missing": ["black"]}],
         extractive=True,
         invented_markers=2,
+        removed_links=1,
     )
     gateway.routes[_CHAT] = (200, _EVENTS, samples.answer_stream("It is black.", extension=extension))
     result = ask(gateway)
@@ -132,6 +133,7 @@ def test_what_a_reader_must_know_is_said(gateway):
     assert "unsupported by the evidence: It is black. (not found: black)" in result.stdout
     assert "extractive" in result.stdout
     assert "2 citations of chunks that were not sent were removed" in result.stdout
+    assert "1 links that no evidence has were removed" in result.stdout
 
 
 def test_a_stream_that_ends_without_done_is_an_error(gateway):

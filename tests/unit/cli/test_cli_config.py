@@ -6,7 +6,8 @@ from typing import ClassVar
 import pytest
 from typer.testing import CliRunner
 
-from steelyard_cli import settings_catalogue
+from steelyard_cli import environment, settings_catalogue
+from steelyard_cli.errors import ConfigurationError
 from steelyard_cli.main import app
 from steelyard_cli.services import START_ORDER
 from steelyard_cli.settings_catalogue import READERS
@@ -29,7 +30,8 @@ def test_every_setting_of_every_service_is_explained():
     settings = explained()
     assert set(settings) == {name for cls in READERS.values() for name in documented_fields(cls)}
     assert all(setting["description"] for setting in settings.values())
-    assert {setting["origin"] for setting in settings.values()} == {"default"}
+    assert {name: one["origin"] for name, one in settings.items() if one["origin"] != "default"} == {"AUTH": "loopback"}
+    assert settings["AUTH"]["value"] == "off"
     assert settings["STORE_PATH"]["read_by"] == ["retriever", "dataprep"]
     assert settings["LLM_PORT"]["read_by"] == ["steelyard"]
 
@@ -96,5 +98,22 @@ def test_every_fault_is_named_once_with_those_who_refuse_it(monkeypatch, command
     assert json.loads(result.stderr)["error"]["code"] == "configuration"
 
 
-def test_check_raises_nothing_for_the_defaults():
+def test_check_raises_nothing_for_what_a_gateway_on_loopback_gets():
+    environment.apply(None)
     settings_catalogue.check()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"AUTH": "keys"},
+        {"STEELYARD_BIND_HOST": "0.0.0.0", "STEELYARD_SERVICE_TOKEN_FILE": "/t"},
+        {"STEELYARD_BIND_HOST": "0.0.0.0", "STEELYARD_SERVICE_TOKEN_FILE": "/t", "AUTH": "off"},
+    ],
+)
+def test_nothing_opens_a_gateway_beyond_loopback_or_against_what_was_said(given, monkeypatch):
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    environment.apply(None)
+    with pytest.raises(ConfigurationError, match="API_KEYS_FILE"):
+        settings_catalogue.check()

@@ -12,6 +12,7 @@ from steelyard_cli.doctor.finding import Level
 from steelyard_cli.main import app
 from steelyard_cli.services import CHATQNA
 from steelyard_runtime.settings.groups import StoreSettings
+from tests.arangosim import ArangoSim
 
 pytestmark = pytest.mark.usefixtures("clean_environ")
 
@@ -129,3 +130,30 @@ def test_a_missing_openmp_is_a_failure_with_its_fix():
     assert missing.level is Level.FAIL
     assert "libgomp1" in missing.fix
     assert machine.openmp("libc.so.6").level is Level.OK
+
+
+def arangodb(sim, tmp_path):
+    (tmp_path / "password").write_text("correct horse")
+    return StoreSettings(store="arangodb", arango_url=(sim.url,), arango_password_file=str(tmp_path / "password"))
+
+
+def test_an_arangodb_store_that_is_not_there_yet_is_fine_and_a_dead_server_is_not(tmp_path):
+    with ArangoSim(root_password="correct horse") as sim:
+        settings = arangodb(sim, tmp_path)
+        finding = stack.store(settings)
+        assert finding.level is Level.OK
+        assert "steelyard store init" in finding.found
+        sim.stop()
+        finding = stack.store(settings)
+        assert finding.level is Level.FAIL
+        assert sim.url in finding.found
+        assert "ARANGO_URL" in finding.fix
+
+
+def test_a_placeholder_for_the_stores_password_is_found(tmp_path):
+    with ArangoSim(root_password="correct horse") as sim:
+        settings = arangodb(sim, tmp_path)
+        (tmp_path / "password").write_text("changeme")
+        finding = stack.store(settings)
+        assert finding.level is Level.FAIL
+        assert "placeholder" in finding.found

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from steelyard_cli.client import Service
+from steelyard_cli.commands import documents as documents_module
 from steelyard_cli.discovery import Found
 from steelyard_cli.errors import RequestRefusedError
 from steelyard_cli.ingestion import ingest as send
@@ -50,6 +51,14 @@ def dataprep(double):
     return double
 
 
+def told(result):
+    """What `--json` said, line by line, gathered by kind; the end is told last."""
+    events = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [event["event"] for event in events].index("end") == len(events) - 1
+    of_kind = {kind: [event for event in events if event["event"] == kind] for kind in ("file", "skipped")}
+    return {"files": of_kind["file"], "skipped": of_kind["skipped"], "totals": events[-1]["totals"]}
+
+
 def ingest(double, *arguments):
     return CliRunner().invoke(app, ["ingest", *map(str, arguments), "--url", double.url])
 
@@ -80,7 +89,7 @@ def test_files_arrive_whole_under_their_names(dataprep, folder):
 def test_all_taken_in_is_exit_0_and_json_says_all(dataprep, folder):
     result = ingest(dataprep, folder / "a.md", "--json")
     assert result.exit_code == 0
-    report = json.loads(result.stdout)
+    report = told(result)
     assert report["totals"] == {
         "files": 1, "published": 1, "replaced": 0, "unchanged": 0, "rejected": 0, "chunks": 3, "tokens": 400,
         "not_sent": 0,
@@ -88,6 +97,30 @@ def test_all_taken_in_is_exit_0_and_json_says_all(dataprep, folder):
     assert report["files"][0]["path"] == str(folder / "a.md")
     assert report["files"][0]["document_id"] == "id-a.md"
     assert report["skipped"] == []
+
+
+def test_the_text_column_is_sent(dataprep, folder):
+    assert ingest(dataprep, folder / "a.md", "--text-column", "größe").exit_code == 0
+    assert 'name="text_column"\r\n\r\ngröße\r\n'.encode() in dataprep.calls[0].body
+
+
+def test_a_file_that_is_too_large_is_refused_without_being_read(dataprep, folder, monkeypatch):
+    info = {"service": "dataprep", "version": "0", "policy_hash": "", "limits": {"max_file_mb": 64}}
+    dataprep.routes["GET /info"] = (200, {}, json.dumps(info).encode())
+    with (folder / "a.md").open("wb") as stream:
+        stream.truncate(65 * 2**20)
+    result = ingest(dataprep, folder, "--json")
+    assert result.exit_code == 1
+    first, *_ = told(result)["files"]
+    assert (first["error"]["code"], first["size"]) == ("too_large", 65 * 2**20)
+    assert all(call.file()[0] != "a.md" for call in dataprep.calls if call.method == "POST")
+
+
+def test_of_a_long_run_only_what_was_rejected_has_a_row(dataprep, folder, monkeypatch):
+    monkeypatch.setattr(documents_module, "_LONGEST_TABLE", 2)
+    result = ingest(dataprep, folder)
+    assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == ["broken.pdf"]
+    assert "3 files: 2 published" in result.stderr
 
 
 def test_the_scope_is_sent(dataprep, folder):
@@ -101,7 +134,7 @@ def test_a_job_that_runs_is_asked_until_it_is_done(double, folder):
     double.routes["GET /v1/dataprep/jobs/j1"] = lambda _: (200, {}, next(replies))
     result = ingest(double, folder / "a.md", "--json")
     assert result.exit_code == 0
-    assert json.loads(result.stdout)["totals"]["published"] == 1
+    assert told(result)["totals"]["published"] == 1
     assert b'name="wait"\r\n\r\nfalse\r\n' in double.calls[0].body
 
 
@@ -139,7 +172,7 @@ def test_what_befalls_every_file_ends_the_ingestion_and_tells_what_was_done(doub
     double.routes[_INGEST] = lambda _: next(replies)
     result = ingest(double, folder, "--json")
     assert result.exit_code == 3
-    report = json.loads(result.stdout)
+    report = told(result)
     assert report["totals"]["published"] == 1
     assert report["totals"]["not_sent"] == 2
     assert json.loads(result.stderr.splitlines()[-1])["error"]["code"] == "store_unavailable"
@@ -152,7 +185,7 @@ def test_a_problem_about_one_file_is_that_files_result(double, folder, code):
     double.routes[_INGEST] = lambda _: next(replies)
     result = ingest(double, folder, "--json")
     assert result.exit_code == 1
-    first, *others = json.loads(result.stdout)["files"]
+    first, *others = told(result)["files"]
     assert first["error"] == {"code": code, "detail": "why"}
     assert [other["status"] for other in others] == ["published", "published"]
 
@@ -161,7 +194,7 @@ def test_two_files_of_one_name_in_two_folders_are_two_documents(dataprep, folder
     (folder / "sub").mkdir()
     (folder / "sub" / "a.md").write_text("another text")
     result = ingest(dataprep, folder, "--json")
-    statuses = {report["name"]: report["status"] for report in json.loads(result.stdout)["files"]}
+    statuses = {report["name"]: report["status"] for report in told(result)["files"]}
     assert statuses["a.md"] == statuses["sub/a.md"] == "published"
 
 
@@ -170,7 +203,7 @@ def test_two_files_that_are_named_alike_are_not_both_sent(dataprep, folder):
     (folder / "sub" / "a.md").write_text("another text")
     result = ingest(dataprep, folder / "a.md", folder / "sub" / "a.md", "--json")
     assert result.exit_code == 1
-    first, second = json.loads(result.stdout)["files"]
+    first, second = told(result)["files"]
     assert first["status"] == "published"
     assert second["error"]["code"] == "name_taken"
     assert str(folder / "a.md") in second["error"]["detail"]
@@ -196,7 +229,7 @@ def test_a_file_that_the_service_refuses_unread_is_reported(double, folder):
     double.routes["GET /live"] = (200, {}, b"{}")
     result = ingest(double, folder / "a.md", "--json")
     assert result.exit_code == 1
-    (report,) = json.loads(result.stdout)["files"]
+    (report,) = told(result)["files"]
     assert report["error"]["code"] == "body_too_large"
     assert "closed the connection while a.md was being sent" in report["error"]["detail"]
 

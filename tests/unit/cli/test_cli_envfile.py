@@ -76,6 +76,6 @@ def test_the_environment_wins_and_origins_are_told(tmp_path, monkeypatch, clean_
     monkeypatch.setenv("CHATQNA_PORT", "1234")
     path = tmp_path / "some.env"
     path.write_text("CHATQNA_PORT=5\nEMBEDDING_PORT=6\n")
-    assert environment.apply(path) == {"EMBEDDING_PORT": f"{path}:2"}
+    assert environment.apply(path) == {"EMBEDDING_PORT": f"{path}:2", "AUTH": environment.LOCAL}
     assert environment.os.environ["CHATQNA_PORT"] == "1234"
     assert environment.os.environ["EMBEDDING_PORT"] == "6"

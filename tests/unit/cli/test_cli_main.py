@@ -33,7 +33,9 @@ def test_every_command_speaks_json_and_is_explained():
             assert getattr(parameter, "help", None), (path, parameter.name)
     assert names == {
         "up", "down", "status", "ingest", "documents list", "documents delete", "ask", "inspect", "select",
-        "config explain", "config check", "doctor", "models fetch", "models list", "models verify",
+        "replay", "verify-citations", "keys add", "keys list", "keys revoke",
+        "config explain", "config check", "store init", "store check", "store migrate",
+            "doctor", "models fetch", "models list", "models verify",
     }  # fmt: skip
 
 

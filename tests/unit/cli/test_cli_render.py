@@ -44,6 +44,37 @@ def test_a_ledger_shows_what_the_terminal_is_wide_enough_for(width, shown, hidde
     assert all(len(line) <= width for line in text.splitlines())
 
 
+def one_entry(**changes):
+    entry = {**samples.entry("c1", 3, "not_scored", None, None), **changes}
+    ledger = samples.ledger(
+        entries=[entry], totals={"retrieved": 1, "sent": 0, "dropped": {entry["reason"]: 1}}, strategy="slice"
+    )
+    one = terminal(80)
+    one.print(ledger_view(Ledger.model_validate(ledger), one))
+    return one.file.getvalue()
+
+
+def test_a_candidate_that_was_not_scored_says_why():
+    shown = one_entry(pair=None, fault={"reason": "text_too_long", "detail": "the text has 600 tokens"})
+    assert "found 3 not scored: text_too_long: the text has 600 tokens" in shown
+
+
+@pytest.mark.parametrize(("truncated", "said"), [(None, " ? "), (True, " cut ")])
+def test_a_pair_that_nobody_measured_is_no_whole_one(truncated, said):
+    pair = {"status": "unavailable", "policy": "truncate", "truncated": truncated}
+    shown = one_entry(pair=pair, reason="duplicate")
+    assert said in shown
+    assert "None" not in shown
+
+
+def test_the_best_window_is_named():
+    windows = [{"chunk_id": "c1", "span": [0, 9], "tokens": 9, "score": score} for score in (0.1, 0.9)]
+    pair = samples.entry("c1", 1, "selected", 1, None)["pair"]
+    pair["windows"] = {"aggregation": "max", "max_score": 0.9, "capped_score": 0.9, "winner": 1, "windows": windows}
+    shown = one_entry(pair={**pair, "truncated": True}, reason="duplicate")
+    assert "130/130 w2/2" in shown
+
+
 @pytest.mark.parametrize("kinds", [{}, {"cosine": 0.5}, {"bm25": 7.25, "rrf": 0.01}])
 def test_only_kinds_that_occur_have_a_column(kinds):
     entries = [{**samples.entry("c1", 1, "selected", 1, None), "scores": kinds, "pair": None}]

@@ -68,6 +68,7 @@ def test_the_model_server_serves_what_the_gateway_asks_for(monkeypatch, clean_en
     monkeypatch.setenv("LLM_CONTEXT_TOKENS", "2048")
     monkeypatch.setenv("LLM_PORT", "9100")
     monkeypatch.setenv("LLM_THREADS", "3")
+    monkeypatch.setenv("AUTH", "off")
     llm, *others = make_plan(attached=False).services
     options = dict(zip(llm.command[3::2], llm.command[4::2], strict=True))
     assert options == {
@@ -79,6 +80,7 @@ def test_the_model_server_serves_what_the_gateway_asks_for(monkeypatch, clean_en
 
 def test_a_port_for_two_is_refused(monkeypatch, clean_environ):
     monkeypatch.setenv("EMBEDDING_PORT", str(CHATQNA.default_port))
+    monkeypatch.setenv("AUTH", "off")
     with pytest.raises(ConfigurationError, match=r"CHATQNA_PORT=8888 is also the port of embedding \(EMBEDDING_PORT\)"):
         make_plan(attached=False)
     assert EMBEDDING.port({"EMBEDDING_PORT": "8888"}) == CHATQNA.port({})

@@ -56,6 +56,8 @@ def test_up_waits_for_readiness_and_down_stops_in_reverse_order(stack):
     environ = dict(pair.split("=", 1) for pair in text.split("\0") if "=" in pair)
     assert environ["EMBEDDING_URL"] == f"http://127.0.0.1:{stack.ports['embedding']}"
     assert environ["LLM_URL"] == f"http://127.0.0.1:{stack.ports['llm']}"
+    assert environ["AUTH"] == "off"
+    assert "AUTH=off: on loopback the gateway asks for no key" in up.stderr
 
     down = stack.run("down", "--json")
     assert down.returncode == 0
@@ -94,7 +96,7 @@ def test_status_without_a_run_looks_at_the_ports(stack):
 
 def test_a_service_that_is_not_ready_is_named_with_its_cause_and_all_are_stopped(stack):
     stack.behave["retriever"] = "unready"
-    up = stack.run("up", "--timeout", "1")
+    up = stack.run("up", "--timeout", "6")
     assert up.returncode == 3
     assert f"retriever (http://127.0.0.1:{stack.ports['retriever']}) is not ready: store: the store file is locked" in (
         up.stderr

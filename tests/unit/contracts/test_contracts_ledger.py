@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from steelyard_contracts.answers import Answered, Budget
 from steelyard_contracts.enums import Fate, Reason
-from steelyard_contracts.ledger import LedgerEntry, LedgerTotals, PairReport, ValueTerms, totals
+from steelyard_contracts.ledger import LedgerEntry, LedgerTotals, ValueTerms, totals
+from steelyard_contracts.pairs import PairReport
 
 SENT = (Reason.SELECTED, Reason.KEPT_FLOOR)
 FATES = st.lists(st.sampled_from(list(Reason)), max_size=30)
@@ -94,22 +95,54 @@ def test_an_entry_is_strict(field: str, value: Any) -> None:
 
 
 def test_a_pair_report_and_value_terms_are_finite() -> None:
-    pair = {
-        "tokens_total": 9,
-        "tokens_kept": 8,
-        "truncated": True,
-        "policy": "truncate",
-        "kept_spans": [[0, 3]],
-        "query_tokens": 2,
-    }
-    assert PairReport.model_validate(pair).kept_spans == [(0, 3)]
+    assert PairReport.model_validate(PAIR).kept_spans == [(0, 3)]
     with pytest.raises(ValidationError):
-        PairReport.model_validate({**pair, "truncated": 1})
+        PairReport.model_validate({**PAIR, "truncated": 1})
     terms = dict.fromkeys(ValueTerms.model_fields, 0)
     assert ValueTerms.model_validate(terms).value == 0
     for field in ValueTerms.model_fields:
         with pytest.raises(ValidationError):
             ValueTerms.model_validate({**terms, field: float("nan")})
+
+
+PAIR = {
+    "tokens_total": 9,
+    "tokens_kept": 8,
+    "truncated": True,
+    "policy": "truncate",
+    "kept_spans": [[0, 3]],
+    "query_tokens": 2,
+}
+
+
+@pytest.mark.parametrize("figure", ["tokens_total", "tokens_kept", "truncated", "kept_spans", "query_tokens"])
+def test_an_exact_pair_report_has_all_of_its_figures(figure: str) -> None:
+    assert PairReport.model_validate(PAIR).status == "exact"
+    with pytest.raises(ValidationError, match="has all of its figures"):
+        PairReport.model_validate({name: value for name, value in PAIR.items() if name != figure})
+
+
+@pytest.mark.parametrize("figure", [{name: PAIR[name]} for name in PAIR if name != "policy"] + [{"truncated": False}])
+def test_a_pair_report_that_is_unavailable_claims_nothing(figure: dict[str, object]) -> None:
+    unavailable = {"status": "unavailable", "policy": "truncate"}
+    assert PairReport.model_validate(unavailable).truncated is None
+    if figure == {"truncated": True}:
+        assert PairReport.model_validate({**unavailable, **figure}).truncated
+        return
+    with pytest.raises(ValidationError, match="has no figures"):
+        PairReport.model_validate({**unavailable, **figure})
+
+
+@pytest.mark.parametrize(("reason", "allowed"), [("not_scored", True), ("duplicate", False), ("blank_text", False)])
+def test_only_a_candidate_that_was_not_scored_has_a_fault(reason: str, allowed: bool) -> None:
+    entry = {"chunk_id": "a", "retrieval_rank": 1, "fate": "dropped", "reason": reason}
+    entry_with = {**entry, "fault": {"reason": "text_too_long", "detail": "600 tokens"}}
+    assert LedgerEntry.model_validate(entry).fault is None
+    if allowed:
+        assert LedgerEntry.model_validate(entry_with).fault is not None
+    else:
+        with pytest.raises(ValidationError, match="has a fault"):
+            LedgerEntry.model_validate(entry_with)
 
 
 PARTS = ("system", "history", "question", "evidence", "reserved", "unused")

@@ -10,10 +10,11 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 import steelyard_contracts
 from steelyard_contracts import enums, errors
 from steelyard_contracts.base import Bool, Int, Name, NonNegativeInt, Number, PositiveInt, Probability, Request, Text
-from steelyard_contracts.chat import ChatCompletionRequest, ChatQnARequest, InspectRequest, Message, ReplayRequest
+from steelyard_contracts.chat import ChatCompletionRequest, ChatQnARequest, InspectRequest, Message
 from steelyard_contracts.dataprep import DeleteRequest, GetRequest
 from steelyard_contracts.embeddings import EmbeddingInput, EmbeddingRequest, TextsDoc
 from steelyard_contracts.errors import HTTP_STATUS, ErrorCode, SteelyardError
+from steelyard_contracts.replay import ReplayRequest
 from steelyard_contracts.reranking import RerankRequest
 from steelyard_contracts.selection import SelectionOverrides, SelectRequest
 

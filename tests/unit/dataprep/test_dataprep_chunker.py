@@ -199,11 +199,15 @@ def test_overlap_repeats_the_end_of_the_previous_chunk() -> None:
     ]
 
 
-def test_the_page_of_a_chunk_is_named_only_when_all_of_it_stands_there(make_pdf: Callable[..., bytes]) -> None:
+def test_a_chunk_names_the_pages_on_which_it_begins_and_ends(make_pdf: Callable[..., bytes]) -> None:
     document = parse("a.pdf", make_pdf(["First page words."], [], ["Third page words."]))
-    assert [span.page for span in chunk(document, len, max_tokens=18)] == [1, 3]
-    assert [span.page for span in chunk(document, len, max_tokens=50)] == [None]
-    assert [span.page for span in chunk(plain("no pages"), len, max_tokens=50)] == [None]
+
+    def pages(of: ParsedDocument, max_tokens: int) -> list[tuple[int | None, int | None]]:
+        return [(span.page, span.page_end) for span in chunk(of, len, max_tokens=max_tokens)]
+
+    assert pages(document, 18) == [(1, 1), (3, 3)]
+    assert pages(document, 50) == [(1, 3)]
+    assert pages(plain("no pages"), 50) == [(None, None)]
 
 
 def test_text_that_the_tokenizer_cannot_read_is_bounded_in_characters(count_tokens: Counter) -> None:

@@ -7,13 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from steelyard_contracts.dataprep import FileResult
 from steelyard_contracts.documents import TokenUsage
 from steelyard_contracts.embeddings import EmbeddingData, EmbeddingRequest, EmbeddingResponse
 from steelyard_contracts.enums import FileStatus, Stage
-from steelyard_contracts.errors import ErrorCode, UpstreamError
+from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_contracts.vectors import Vector
-from steelyard_dataprep.ingestion import ChunkSize, Ingestion
-from steelyard_dataprep.parsing import ParseLimits
+from steelyard_dataprep import ingestion as ingestion_module
+from steelyard_dataprep.catalogue import Catalogue
+from steelyard_dataprep.identity import content_hash
+from steelyard_dataprep.ingestion import ChunkSize, Ingestion, Source
+from steelyard_dataprep.intakes import Intakes
+from steelyard_dataprep.parsing import ParsedDocument, ParseLimits
+from steelyard_dataprep.parsing.errors import ParserCrashedError, ParserTimeoutError
+from steelyard_dataprep.quarantine import Quarantine
 from steelyard_runtime.blocking import Workers
 from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
 from steelyard_store.errors import StoreFull
@@ -64,6 +71,7 @@ class Bench:
         self.reader = EmbeddedReader(path)
         self.writer = EmbeddedWriter(path)
         self.workers = Workers("test", threads=1)
+        self.intakes = Intakes()
         self.ingestion = Ingestion(
             self.reader,
             self.writer,
@@ -72,7 +80,14 @@ class Bench:
             lambda text: len(text.split()),
             ChunkSize(max_tokens, 0),
             ParseLimits(),
+            self.intakes,
+            Quarantine(path.with_name("quarantine"), ParseLimits()),
         )
+        self.catalogue = Catalogue(self.reader, self.writer, self.intakes, ("public",))
+
+    async def take_in(self, name: str, data: bytes, text_column: str | None = None) -> FileResult:
+        source = Source(name, data, "public", text_column)
+        return await self.ingestion.take_in(source, self.ingestion.accept(name, "public"))
 
     async def close(self) -> None:
         await self.reader.close()
@@ -93,7 +108,7 @@ async def bench(tmp_path: Path) -> Any:
 
 
 async def test_a_file_is_published_with_exact_spans_and_its_own_vectors(bench: Bench) -> None:
-    result = await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    result = await bench.take_in("notes.md", TEXT.encode())
     assert (result.status, result.chunks) == (FileStatus.PUBLISHED, 2)
     assert result.document_id is not None
     document = await bench.reader.document(result.document_id, Filter(["public"]))
@@ -108,15 +123,15 @@ async def test_a_file_is_published_with_exact_spans_and_its_own_vectors(bench: B
 
 async def test_equal_texts_stay_chunks_of_their_own(bench: Bench) -> None:
     twice = "# A\n\nRead the manual first.\n\n# A\n\nRead the manual first.\n"
-    result = await bench.ingestion.take_in("twice.md", twice.encode(), "public")
+    result = await bench.take_in("twice.md", twice.encode())
     assert result.chunks == 2
     assert len(await bench.texts()) == 2
 
 
 async def test_the_same_bytes_again_parse_and_embed_nothing(bench: Bench) -> None:
-    first = await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    first = await bench.take_in("notes.md", TEXT.encode())
     bench.embedding.batches.clear()
-    second = await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    second = await bench.take_in("notes.md", TEXT.encode())
     assert second.status is FileStatus.UNCHANGED
     assert (second.document_id, second.revision, second.chunks, second.tokens) == (
         first.document_id,
@@ -130,8 +145,8 @@ async def test_the_same_bytes_again_parse_and_embed_nothing(bench: Bench) -> Non
 async def test_other_chunk_sizes_make_another_revision(tmp_path: Path) -> None:
     small, large = Bench(tmp_path / "store.db", 40), Bench(tmp_path / "store.db", 50)
     try:
-        first = await small.ingestion.take_in("notes.md", TEXT.encode(), "public")
-        second = await large.ingestion.take_in("notes.md", TEXT.encode(), "public")
+        first = await small.take_in("notes.md", TEXT.encode())
+        second = await large.take_in("notes.md", TEXT.encode())
     finally:
         await small.close()
         await large.close()
@@ -142,7 +157,7 @@ async def test_other_chunk_sizes_make_another_revision(tmp_path: Path) -> None:
 
 async def test_many_chunks_go_in_batches_and_come_back_in_order(bench: Bench) -> None:
     text = "\n\n".join(f"# Part {number}\n\nValue {number} is {number * 7}." for number in range(75))
-    result = await bench.ingestion.take_in("parts.md", text.encode(), "public")
+    result = await bench.take_in("parts.md", text.encode())
     assert result.chunks == 75
     assert [len(batch) for batch in bench.embedding.batches] == [32, 32, 11]
 
@@ -170,7 +185,7 @@ def _no_base64(data: Iterable[EmbeddingData]) -> list[EmbeddingData]:
 @pytest.mark.parametrize("spoil", [_one_short, _turned_round, _wrong_dimension, _zero, _no_base64])
 async def test_vectors_that_do_not_fit_publish_nothing(bench: Bench, spoil: Any) -> None:
     bench.embedding.spoil = spoil
-    result = await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    result = await bench.take_in("notes.md", TEXT.encode())
     assert result.status is FileStatus.REJECTED
     assert result.error is not None
     assert result.error.code is ErrorCode.UPSTREAM_BAD_REPLY
@@ -182,7 +197,7 @@ async def test_an_unreachable_embedding_service_is_named(bench: Bench) -> None:
         raise UpstreamError(ErrorCode.UPSTREAM_UNREACHABLE, "embedding can not be reached", stage=Stage.EMBEDDING)
 
     bench.embedding.get_json = unreachable  # type: ignore[method-assign]
-    result = await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    result = await bench.take_in("notes.md", TEXT.encode())
     assert result.error is not None
     assert result.error.code is ErrorCode.UPSTREAM_UNREACHABLE
 
@@ -192,23 +207,151 @@ async def test_a_full_disk_is_not_acknowledged(bench: Bench, monkeypatch: pytest
         raise StoreFull("no space is left")
 
     monkeypatch.setattr(bench.writer, "publish", full)
-    result = await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    result = await bench.take_in("notes.md", TEXT.encode())
     assert result.error is not None
     assert result.error.code is ErrorCode.STORE_UNAVAILABLE
     monkeypatch.undo()
-    assert (await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")).status is FileStatus.PUBLISHED
+    assert (await bench.take_in("notes.md", TEXT.encode())).status is FileStatus.PUBLISHED
 
 
 async def test_a_store_of_another_model_is_refused_by_name(bench: Bench) -> None:
-    await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    await bench.take_in("notes.md", TEXT.encode())
     bench.embedding.model = {"id": "other", "revision": "2", "dimension": DIMENSION}
-    result = await bench.ingestion.take_in("more.md", TEXT.encode(), "public")
+    result = await bench.take_in("more.md", TEXT.encode())
     assert result.error is not None
     assert result.error.code is ErrorCode.STORE_UNAVAILABLE
     assert "other@2" in result.error.detail
 
 
 async def test_a_parse_error_keeps_its_code(bench: Bench) -> None:
-    result = await bench.ingestion.take_in("broken.pdf", b"%PDF-1.7 broken", "public")
+    result = await bench.take_in("broken.pdf", b"%PDF-1.7 broken")
     assert result.error is not None
     assert result.error.code is ErrorCode.CORRUPT_DOCUMENT
+
+
+async def test_a_deletion_that_comes_while_a_file_is_embedded_wins(bench: Bench) -> None:
+    await bench.take_in("notes.md", TEXT.encode())
+    embed = bench.embedding.post
+
+    async def delete_meanwhile(*call: Any) -> EmbeddingResponse:
+        assert len(await bench.catalogue.delete("notes.md", None)) == 1
+        return await embed(*call)
+
+    bench.embedding.post = delete_meanwhile  # type: ignore[method-assign]
+    result = await bench.take_in("notes.md", b"# Seals\n\nThe seal is ZQ-78.\n")
+    assert result.error is not None
+    assert result.error.code is ErrorCode.DELETED_MEANWHILE
+    assert await bench.texts() == []
+    bench.embedding.post = embed  # type: ignore[method-assign]
+    assert (await bench.take_in("notes.md", TEXT.encode())).status is FileStatus.PUBLISHED
+
+
+async def test_a_deletion_reaches_a_file_that_waits_for_its_turn_and_was_never_published(bench: Bench) -> None:
+    await bench.ingestion.prepare()
+    intake = bench.ingestion.accept("größe.md", "public")
+    # The other spelling of the same name, as another file system would send it.
+    assert await bench.catalogue.delete("gro\u0308ße.md", None) == [intake.document_id]
+    result = await bench.ingestion.take_in(Source("größe.md", TEXT.encode(), "public"), intake)
+    assert result.error is not None
+    assert result.error.code is ErrorCode.DELETED_MEANWHILE
+    assert bench.embedding.batches == []
+    bench.ingestion.finish(intake)
+    with pytest.raises(SteelyardError) as caught:
+        await bench.catalogue.delete("größe.md", None)
+    assert caught.value.code is ErrorCode.NOT_FOUND
+
+
+async def test_a_deletion_that_fails_withdraws_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def full(*_args: Any, **_options: Any) -> bool:
+        raise StoreFull("no space is left")
+
+    await bench.ingestion.prepare()
+    intake = bench.ingestion.accept("notes.md", "public")
+    monkeypatch.setattr(bench.writer, "delete", full)
+    with pytest.raises(StoreFull):
+        await bench.catalogue.delete("notes.md", None)
+    result = await bench.ingestion.take_in(Source("notes.md", TEXT.encode(), "public"), intake)
+    assert result.status is FileStatus.PUBLISHED
+
+
+async def test_a_table_is_read_by_the_column_that_was_chosen(bench: Bench) -> None:
+    table = b"id,words\n1,The seal is ZQ-77.\n"
+    assert (await bench.take_in("table.csv", table)).status is FileStatus.PUBLISHED
+    assert await bench.texts() == ["id: 1\nwords: The seal is ZQ-77."]
+    # Another column is another content of the same document.
+    assert (await bench.take_in("table.csv", table, "words")).status is FileStatus.REPLACED
+    assert await bench.texts() == ["The seal is ZQ-77."]
+    refused = await bench.take_in("table.csv", table, "absent")
+    assert refused.error is not None
+    assert refused.error.code is ErrorCode.MISSING_COLUMN
+
+
+class Poison:
+    """A parser that ends like `error` on one content, and says how often it was started."""
+
+    def __init__(self, error: Exception, times: int = 1000) -> None:
+        self.error = error
+        self.times = times
+        self.started = 0
+
+    async def __call__(self, name: str, data: bytes, limits: ParseLimits, **options: Any) -> ParsedDocument:
+        self.started += 1
+        if self.started <= self.times:
+            raise self.error
+        return await _parse(name, data, limits, **options)
+
+
+_parse = ingestion_module.parse_isolated
+
+
+async def test_what_crashes_its_parser_twice_is_not_tried_again(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poison = Poison(ParserCrashedError("a.md", "Segmentation fault"))
+    monkeypatch.setattr(ingestion_module, "parse_isolated", poison)
+    codes = []
+    for name in ("a.md", "a.md", "the same under another name.md"):
+        result = await bench.take_in(name, TEXT.encode())
+        assert result.error is not None
+        codes.append(result.error.code)
+        assert "Segmentation fault" in result.error.detail
+    assert codes == [ErrorCode.PARSER_CRASHED, ErrorCode.QUARANTINED, ErrorCode.QUARANTINED]
+    assert poison.started == 2
+    # A restart does not forget; a parser with more memory is given a chance.
+    assert Quarantine(tmp_path / "quarantine", ParseLimits()).holds(content_hash(TEXT.encode()))
+    assert not Quarantine(tmp_path / "quarantine", ParseLimits(memory_bytes=2**40)).holds(content_hash(TEXT.encode()))
+    monkeypatch.undo()
+    assert (await bench.take_in("other.md", b"# Other\n\nAnother content.\n")).status is FileStatus.PUBLISHED
+
+
+async def test_a_limit_that_is_reached_is_not_tried_again_at_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poison = Poison(ParserTimeoutError("a.md", "took longer than 1 s"))
+    monkeypatch.setattr(ingestion_module, "parse_isolated", poison)
+    codes = [(await bench.take_in("a.md", TEXT.encode())).error for _ in range(3)]
+    assert [fault.code for fault in codes if fault is not None] == [
+        ErrorCode.PARSER_TIMEOUT,
+        ErrorCode.PARSER_TIMEOUT,
+        ErrorCode.QUARANTINED,
+    ]
+    assert poison.started == 2
+
+
+async def test_one_crash_costs_nothing_but_a_second_try(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingestion_module, "parse_isolated", Poison(ParserCrashedError("a.md", "Killed"), times=1))
+    assert (await bench.take_in("a.md", TEXT.encode())).status is FileStatus.PUBLISHED
+
+
+def test_a_quarantine_that_was_cut_short_or_can_not_be_written_does_its_work(tmp_path: Path) -> None:
+    path = tmp_path / "quarantine"
+    first = Quarantine(path, ParseLimits())
+    first.note("content", ParserCrashedError("a", "x"))
+    with path.open("a") as file:
+        file.write('{"content": "content", "sha')
+    again = Quarantine(path, ParseLimits())
+    assert not again.holds("content")
+    path.unlink()
+    path.mkdir()
+    again.note("content", ParserCrashedError("a", "x"))
+    assert again.holds("content")

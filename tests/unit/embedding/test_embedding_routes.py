@@ -78,4 +78,6 @@ def test_the_models_own_name_and_dimension_may_be_named(client: TestClient) -> N
 
 
 def test_readiness_follows_the_probe(client: TestClient) -> None:
-    assert client.get("/ready").json()["dependencies"] == [{"name": "model", "ready": True, "cause": None}]
+    assert client.get("/ready").json()["dependencies"] == [
+        {"name": "model", "ready": True, "required": True, "cause": None}
+    ]

@@ -7,6 +7,7 @@ from fastapi.testclient import TestClient
 
 from steelyard_reranker.app import build
 from steelyard_reranker.settings import RerankerSettings
+from steelyard_runtime.policy import policy_hash
 
 
 def policy(**settings: Any) -> str:
@@ -27,6 +28,12 @@ def test_it_is_the_same_for_the_same_settings() -> None:
         {"reranking_threshold": 0.0},
         {"token_cost_alpha": 0.0},
         {"rerank_max_chars_per_doc": 2000},
+        {"rerank_pair_budget_tokens": 300},
+        {"rerank_min_doc_tokens": 33},
+        {"rerank_long_document": "windows"},
+        {"rerank_window_overlap_tokens": 0},
+        {"rerank_max_windows": 9},
+        {"rerank_window_aggregation": "capped"},
         {"retrieval_min_score": 0.0},
         {"retrieval_min_chunk_score": 0.0},
         {"rerank_failure_policy": "fail"},
@@ -34,3 +41,16 @@ def test_it_is_the_same_for_the_same_settings() -> None:
 )
 def test_it_changes_with_every_cap_floor_and_threshold(settings: dict[str, Any]) -> None:
     assert policy(**settings) != policy()
+
+
+def test_info_publishes_the_bounds_of_a_pair() -> None:
+    info = TestClient(build(RerankerSettings(rerank_long_document="windows"))).get("/info").json()
+    assert {name: info["limits"][name] for name in ("pair_tokens", "min_doc_tokens", "max_chars_per_doc")} == {
+        "pair_tokens": None,  # the model's own, which the running service knows
+        "min_doc_tokens": 32,
+        "max_chars_per_doc": 0,
+    }
+    assert info["policy"]["pairs"]["long_document"] == "windows"
+    assert policy_hash(info["policy"]) == info["policy_hash"]
+    budget = TestClient(build(RerankerSettings(rerank_pair_budget_tokens=300))).get("/info").json()
+    assert budget["limits"]["pair_tokens"] == 300

@@ -7,9 +7,10 @@ import pytest
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.reranking import RerankRequest, RerankResponse
-from steelyard_reranker.backends.port import RerankBackendError
+from steelyard_reranker.backends.port import RerankBackendError, RowFault
 from steelyard_reranker.dialect import rank_documents
 from steelyard_runtime.blocking import Workers
+from steelyard_runtime.policy import policy_hash
 
 from .fake_backend import Bench, FakeBackend
 
@@ -41,7 +42,7 @@ def test_the_best_comes_first_under_its_own_index() -> None:
     reply = rank()
     assert [(one.index, one.relevance_score) for one in reply.results] == [(1, 0.9), (2, 0.5), (0, 0.1)]
     assert reply.model == "fake"
-    assert reply.policy_hash == "a policy hash"
+    assert reply.policy_hash == policy_hash({"a": "policy"})
     assert all(one.document is None for one in reply.results)
     assert reply.results[0].pair is not None
 
@@ -67,6 +68,7 @@ def test_blank_documents_score_zero_come_last_and_are_not_sent() -> None:
     assert order(reply) == [3, 1, 0, 2]
     assert [one.relevance_score for one in reply.results[2:]] == [0.0, 0.0]
     assert [one.pair for one in reply.results[2:]] == [None, None]
+    assert [one.fault and one.fault.reason for one in reply.results] == [None, None, "blank_text", "blank_text"]
 
 
 def test_a_blank_document_comes_after_one_that_scores_zero() -> None:
@@ -86,7 +88,6 @@ def test_no_documents_are_no_results() -> None:
     ("fields", "code"),
     [
         ({"query": " "}, ErrorCode.INVALID_REQUEST),
-        ({"max_tokens_per_doc": 4096}, ErrorCode.INVALID_REQUEST),
         ({"model": "another"}, ErrorCode.MODEL_NOT_FOUND),
     ],
 )
@@ -104,3 +105,22 @@ def test_the_models_own_name_and_what_has_no_effect_are_accepted() -> None:
 def test_a_failing_backend_is_an_error_whatever_the_policy(fault: Any) -> None:
     with pytest.raises(RerankBackendError):
         rank(fault=fault, settings={"rerank_failure_policy": "degrade"})
+
+
+def test_a_document_that_was_not_scored_says_why_and_comes_before_the_blank_ones() -> None:
+    reply = rank(["", "low", "worthless", "high"], fault=lambda scores: [RowFault("refused", "no"), *scores[1:]])
+    assert [(one.index, one.relevance_score) for one in reply.results] == [(3, 0.9), (2, 0.0), (1, 0.0), (0, 0.0)]
+    assert [one.fault and one.fault.reason for one in reply.results] == [None, None, "refused", "blank_text"]
+    assert [one.pair is None for one in reply.results] == [False, False, True, True]
+
+
+def test_max_tokens_per_doc_cuts_the_copy_is_reported_and_is_part_of_the_policy() -> None:
+    reply = rank(["one two three four", "high"], max_tokens_per_doc=2, return_documents=True)
+    pairs = {one.index: one.pair for one in reply.results}
+    cut, whole = pairs[0], pairs[1]
+    assert cut is not None
+    assert whole is not None
+    assert (cut.tokens_total, cut.tokens_kept, cut.truncated, cut.kept_spans) == (5, 3, True, [(0, 7)])
+    assert not whole.truncated
+    assert {one.index: one.document and one.document.text for one in reply.results}[0] == "one two three four"
+    assert reply.policy_hash not in (rank().policy_hash, rank(max_tokens_per_doc=3).policy_hash)

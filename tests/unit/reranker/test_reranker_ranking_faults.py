@@ -5,14 +5,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
-from steelyard_contracts.reranking import RerankingRequest
-from steelyard_reranker.backends.port import RerankBackendError
+from steelyard_contracts.reranking import RerankingRequest, RerankingResponse
+from steelyard_reranker.backends.port import RerankBackendError, RowFault
 from steelyard_reranker.selection import EmbeddingMisalignedError
+from steelyard_runtime import context
 from steelyard_runtime.blocking import Workers
 
-from .fake_backend import Bench, FakeBackend, query_vector, request, vectors
+from .fake_backend import Bench, FakeBackend, WordFormat, query_vector, request, vectors
 from .ranking_requests import COSINES, DOWN, SCORES, TEXTS, bench, kept, reasons, rerank
 
 
@@ -75,6 +77,55 @@ class TestDegradation:
         made = bench(reranker_top_n=9)
         made.backend.fault = DOWN
         assert kept(rerank(made, request(TEXTS, {"a": 0.1, "c": 0.2, "d": -0.5}))) == ["c", "a", "d", "b"]
+
+    def test_it_is_logged_once_with_the_model_and_the_count(self) -> None:
+        made = bench(retrieval_min_chunk_score=0.4)
+        made.backend.fault = DOWN
+        with capture_logs() as logged:
+            rerank(made, request({**TEXTS, "e": " "}, COSINES))
+        assert logged == [
+            {
+                "event": "rerank_degraded",
+                "log_level": "warning",
+                "reason": "unreachable",
+                "model": "fake",
+                "candidates": 3,
+            }
+        ]
+
+    def test_it_keeps_the_store_bytes(self) -> None:
+        made = bench(rerank_max_chars_per_doc=3, reranker_top_n=9)
+        made.backend.fault = DOWN
+        assert {doc.id: doc.text for doc in rerank(made, request(TEXTS, COSINES)).reranked_docs} == TEXTS
+
+    def test_texts_that_all_have_faults_degrade(self) -> None:
+        made = bench(rerank_long_document="error")
+        made.pair_format = WordFormat(34)
+        texts = dict.fromkeys(TEXTS, "word " * 40)
+        reply = rerank(made, request(texts, COSINES))
+        assert (reply.outcome, kept(reply)) == ("degraded", ["a", "b"])
+        assert made.degraded("text_too_long") == 1
+
+    def test_a_backend_that_is_late_degrades_before_the_deadline(self) -> None:
+        class Late(FakeBackend):
+            async def scores(self, query: str, texts: Sequence[str]) -> list[Any]:
+                self.seen.append((query, list(texts)))
+                await asyncio.Event().wait()
+                raise AssertionError
+
+        made = Bench(Late(), {"reranking_strategy": "slice", "reranker_top_n": 2})
+
+        async def run(deadline_s: float) -> RerankingResponse:
+            ends = asyncio.get_running_loop().time() + deadline_s
+            context.bind(context.RequestContext("r", ends))
+            reply = await made.rerank_soon(request(TEXTS, COSINES))
+            assert asyncio.get_running_loop().time() < ends + 5, "it should not wait for the backend"
+            return reply
+
+        reply = asyncio.run(run(0.5))
+        assert (reply.outcome, kept(reply)) == ("degraded", ["a", "b"])
+        assert made.degraded("deadline_exceeded") == 1
+        assert len(made.backend.seen) == 1
 
     def test_a_query_that_is_too_long_is_the_callers_fault(self) -> None:
         made = bench()
@@ -158,6 +209,78 @@ class TestAdaptiveIntegrity:
         assert kept(rerank(made, request(texts, {}, **fields))) == ["a", "b", "c"]
 
 
+class TestRowFaults:
+    def test_a_candidate_that_was_not_scored_says_why_and_the_others_keep_their_scores(self) -> None:
+        made = bench(reranker_top_n=9)
+        made.backend.scored = {**SCORES, "beta text": RowFault("refused", "the server refused it")}
+        reply = rerank(made, request(TEXTS, COSINES))
+        assert (reply.outcome, kept(reply)) == ("ok", ["c", "d", "a"])
+        entry = {one.chunk_id: one for one in reply.ledger}["b"]
+        assert (entry.reason, entry.fate, entry.pair) == ("not_scored", "dropped", None)
+        assert entry.fault is not None
+        assert entry.fault.model_dump() == {"reason": "refused", "detail": "the server refused it"}
+        assert entry.scores == {"cosine": 0.7}
+        assert all(one.fault is None for one in reply.ledger if one.chunk_id != "b")
+
+    def test_it_counts_as_no_degraded_reply(self) -> None:
+        made = bench()
+        made.backend.scored = {"beta text": RowFault("refused", "no")}
+        assert rerank(made, request(TEXTS, COSINES)).degraded is None
+        assert made.degraded("refused") == 0
+
+    def test_windows_of_one_chunk_are_one_candidate(self) -> None:
+        made = bench(rerank_long_document="windows", reranker_top_n=9)
+        made.pair_format = WordFormat(34)
+        long = " ".join(f"w{number}" for number in range(90))
+        reply = rerank(made, request({"a": long, "b": "short"}, {"a": 0.9, "b": 0.8}))
+        assert len(made.backend.seen[0][1]) > 3
+        assert sorted(kept(reply)) == ["a", "b"]
+        pair = {one.chunk_id: one.pair for one in reply.ledger}["a"]
+        assert pair is not None
+        assert pair.windows is not None
+        winner = pair.windows.windows[pair.windows.winner]
+        assert (winner.chunk_id, winner.document_id, winner.revision, winner.scope) == ("a", "d-a", "1", "public")
+        assert winner.document_span == winner.span
+        assert next(doc.text for doc in reply.reranked_docs if doc.id == "a") == long
+
+
+class TestWithoutATokenizer:
+    def made(self, **settings: Any) -> Bench:
+        return Bench(FakeBackend(dict(SCORES)), {"reranking_strategy": "slice"} | settings, None)
+
+    def adaptive(self, tokens: dict[str, int]) -> RerankingRequest:
+        fields = {"embedding": query_vector(4), "chunk_embeddings": vectors(*TEXTS)}
+        return request(TEXTS, COSINES, tokens, reranking_strategy="adaptive", **fields)
+
+    def test_pairs_are_unavailable_and_never_whole(self) -> None:
+        pairs = [one.pair for one in rerank(self.made(), request(TEXTS, COSINES)).ledger]
+        assert {pair and (pair.status, pair.tokens_total, pair.kept_spans, pair.truncated) for pair in pairs} == {
+            ("unavailable", None, None, None)
+        }
+
+    def test_adaptive_weighs_the_tokens_that_retrieval_knows(self) -> None:
+        reply = rerank(self.made(), self.adaptive({"a": 7, "b": 0, "c": 70, "d": 700}))
+        assert {one.chunk_id: one.value and one.value.token_count for one in reply.ledger} == {
+            "a": 7,
+            "b": 0,
+            "c": 70,
+            "d": 700,
+        }
+
+    @pytest.mark.parametrize("fault", [None, DOWN])
+    def test_adaptive_without_them_is_an_error_before_the_backend(self, fault: Any) -> None:
+        made = self.made()
+        made.backend.fault = fault
+        with pytest.raises(SteelyardError, match=r"chunk 'c'.*RERANK_MODEL_DIR") as error:
+            rerank(made, self.adaptive({"a": 7, "b": 8, "d": 9}))
+        assert error.value.code is ErrorCode.TOKENS_UNKNOWN
+        assert (made.backend.seen, made.degraded("unreachable")) == ([], 0)
+
+    @pytest.mark.parametrize("strategy", ["slice", "threshold", "slice_threshold", "knee_threshold"])
+    def test_no_other_strategy_needs_them(self, strategy: str) -> None:
+        assert rerank(self.made(), request(TEXTS, COSINES, reranking_strategy=strategy)).outcome == "ok"
+
+
 class TestPolicyHash:
     def hash_of(self, settings: dict[str, Any] | None = None, made: Bench | None = None, **fields: Any) -> str:
         return rerank(made or bench(**(settings or {})), request(TEXTS, COSINES, **fields)).policy_hash
@@ -186,6 +309,13 @@ class TestPolicyHash:
             {"adaptive_floor_score": None},
             {"adaptive_floor_score": 0.0},
             {"rerank_max_chars_per_doc": 2000},
+            {"rerank_pair_budget_tokens": 300},
+            {"rerank_min_doc_tokens": 33},
+            {"rerank_long_document": "windows"},
+            {"rerank_long_document": "error"},
+            {"rerank_window_overlap_tokens": 0},
+            {"rerank_max_windows": 9},
+            {"rerank_window_aggregation": "capped"},
             {"retrieval_min_score": 0.0},
             {"retrieval_min_chunk_score": 0.0},
             {"rerank_failure_policy": "fail"},

@@ -33,6 +33,7 @@ def chunk(
         tokens=len(text.split()),
         scope=scope,
         page=3,
+        page_end=4,
         parent_id=f"{document}-1",
     )
 

@@ -62,6 +62,7 @@ def test_the_reply_describes_each_candidate() -> None:
         "char_start": 7,
         "char_end": 16,
         "page": 3,
+        "page_end": 4,
         "parent_id": "a-1",
         "scope": "public",
         "tokens": 2,

@@ -252,3 +252,47 @@ def test_use_outside_of_its_context_is_a_programming_error() -> None:
             await Upstream(Stage.STORE, "http://127.0.0.1:1").post("/v1/x", {}, Reply)
 
     asyncio.run(run())
+
+
+class TestRepliesToOtherRequests:
+    """A server that is out of step answers the next request with what it still had to say."""
+
+    def test_a_connection_on_which_something_came_unasked_is_not_used_again(self) -> None:
+        said = asyncio.Event()
+
+        async def handler(call: Call) -> None:
+            await call.reply(b'{"value": %d}' % call.number)
+            if call.number == 1:
+                await call.reply(b'{"value": 666}')
+                said.set()
+
+        async def use(upstream: Upstream, double: Double) -> None:
+            assert (await upstream.post("/v1/x", {}, Reply)).value == 1
+            await said.wait()
+            await asyncio.sleep(0.05)  # until it has come through the socket, for which there is no event
+            assert (await upstream.post("/v1/x", {}, Reply)).value == 2
+            assert double.connections == 2
+
+        with_neighbour(handler, use)
+
+    def test_a_reply_that_names_another_request_is_none(self) -> None:
+        async def handler(call: Call) -> None:
+            await call.reply(b'{"value": 1}', extra=f"X-Request-Id: {'req-1' if call.number != 2 else 'other'}\r\n")
+
+        async def use(upstream: Upstream, double: Double) -> None:
+            for number in (1, 2, 3):
+                if number == 2:
+                    with pytest.raises(UpstreamError, match="answers another request") as error:
+                        await upstream.post("/v1/x", {}, Reply)
+                    assert error.value.code is ErrorCode.UPSTREAM_BAD_REPLY
+                else:
+                    await upstream.post("/v1/x", {}, Reply)
+            assert len(double.calls) == 3
+
+        with_neighbour(handler, use)
+
+    def test_a_foreign_server_may_number_its_replies_as_it_likes(self) -> None:
+        async def use(upstream: Upstream, _double: Double) -> None:
+            assert (await upstream.post("/v1/x", {}, Reply)).value == 1
+
+        with_neighbour(body_of(b'{"value": 1}', extra="X-Request-Id: theirs\r\n"), use, ours=False)

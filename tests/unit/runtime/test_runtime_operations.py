@@ -108,9 +108,31 @@ def test_readiness_and_opea_health_check_agree() -> None:
         client.portal.call(app.state.health.look)  # type: ignore[union-attr]
         reply = client.get("/ready")
         assert reply.status_code == 503
-        assert reply.json()["dependencies"] == [{"name": "store", "ready": False, "cause": "away"}]
+        assert reply.json()["dependencies"] == [{"name": "store", "ready": False, "required": True, "cause": "away"}]
         assert client.get("/v1/health_check").status_code == 503
         assert client.get("/live").json() == {"status": "live"}
+
+
+def test_a_service_is_ready_without_what_is_optional_and_says_what_is_missing() -> None:
+    async def away() -> None:
+        raise RuntimeError("away")
+
+    async def there() -> None:
+        return None
+
+    async def run(optional: str) -> Readiness:
+        health = Health("gateway", {"reranker": away, "store": there}, frozenset({optional}))
+        assert not health.readiness().ready
+        await health.look()
+        return health.readiness()
+
+    degraded = asyncio.run(run("reranker"))
+    assert degraded.ready
+    assert [(one.name, one.ready, one.required, one.cause) for one in degraded.dependencies] == [
+        ("reranker", False, False, "away"),
+        ("store", True, True, None),
+    ]
+    assert not asyncio.run(run("store")).ready
 
 
 def test_info_names_policy_and_limits() -> None:

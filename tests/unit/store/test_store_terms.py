@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard_store.embedded.terms import index_terms, match_expression, query_terms
+from steelyard_store.embedded.lexical import match_expression
+from steelyard_store.terms import index_terms, query_terms
 
 
 @pytest.mark.parametrize(

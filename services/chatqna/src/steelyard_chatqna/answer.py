@@ -8,13 +8,14 @@ from typing import Any
 from steelyard_contracts.answers import Answered, Budget, Citation, UnsupportedSpan
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy, Outcome, Reason, Stage
 from steelyard_contracts.ledger import Degradation, totals
-from steelyard_runtime import context
+from steelyard_runtime import context, logs
 from steelyard_runtime.blocking import Workers
 
 from .budget import fit
 from .conversation import Conversation
 from .gate import AnswerGate
 from .grounding.extractive import extract
+from .links import LinkFilter, addresses, without_pictures
 from .llm.client import LlmClient
 from .llm.tokens import TokenCounter
 from .pipeline.evidence import Evidence
@@ -42,6 +43,7 @@ class Draft:
     citations: list[Citation] = field(default_factory=list)
     unsupported: list[UnsupportedSpan] = field(default_factory=list)
     invented_markers: int = 0
+    removed_links: int = 0
     extractive: bool = False
     kept: bool = False
 
@@ -64,6 +66,7 @@ class Draft:
             citations=self.citations,
             unsupported=self.unsupported,
             invented_markers=self.invented_markers,
+            removed_links=self.removed_links,
             extractive=self.extractive,
             abstained=self.abstained,
             citation_mode=self.citation_mode,
@@ -161,7 +164,7 @@ class Answerer:
             yield self._settings.no_evidence_answer
             return
         draft.citations = extracted.citations
-        yield extracted.answer
+        yield without_pictures(extracted.answer)
 
     async def _generate(self, draft: Draft, sampling: dict[str, Any]) -> AsyncGenerator[str, None]:
         timed = context.current().timed
@@ -173,6 +176,7 @@ class Answerer:
             policy,
             self._workers,
         )
+        links = LinkFilter(_written(draft))
         complete = False
         try:
             async with AsyncExitStack() as stack:
@@ -188,23 +192,48 @@ class Answerer:
                         draft.finish_reason = delta.finish_reason or draft.finish_reason
                         draft.usage.update(delta.usage or {})
                     with timed("grounding"):
-                        shown = await gate.feed("".join(delta.text for delta in deltas))
+                        shown = await gate.feed(links.feed("".join(delta.text for delta in deltas)))
                     if shown:
                         yield shown
             complete = True
+            self._compare_counts(draft)
         finally:
-            if not complete and gate.text != draft.text:
-                draft.original_text = gate.text  # what the model had said and nobody was shown
+            draft.removed_links = links.removed
+            if not complete and links.seen != draft.text:
+                draft.original_text = links.seen  # what the model had said and nobody was shown
+        with timed("grounding"):
+            shown = await gate.feed(links.finish())
+        if shown:
+            yield shown
+        draft.removed_links = links.removed
         with timed("grounding"):
             verdict = await gate.finish()
         if gate.must_abstain(verdict):
-            draft.abstained, draft.original_text = "unsupported_answer", verdict.text
+            draft.abstained, draft.original_text = "unsupported_answer", links.seen
             draft.finish_reason = "stop"
             yield self._settings.no_evidence_answer
             return
         draft.citations = list(verdict.citations)
         draft.unsupported = list(verdict.unsupported)
         draft.invented_markers = verdict.invented_markers
+        draft.original_text = links.seen if links.removed else None
         rest = gate.rest(verdict)
         if rest:
             yield rest
+
+    def _compare_counts(self, draft: Draft) -> None:
+        """Hold the counted prompt against the server's own count, which is right when they differ."""
+        budget, reported = draft.budget, draft.usage["prompt_tokens"]
+        if budget is None or not reported:
+            return
+        counted = budget.window - budget.reserved - budget.unused
+        if counted != reported:
+            logs.get().warning("prompt_tokens_differ", counted=counted, reported=reported)
+            self._counter.forget()
+
+
+def _written(draft: Draft) -> frozenset[str]:
+    """The addresses that the evidence or the caller wrote down."""
+    said = draft.conversation
+    turns = [turn.text for turn in said.history]
+    return addresses([said.system, *turns, said.question, *(chunk.text for chunk in draft.evidence.selected)])

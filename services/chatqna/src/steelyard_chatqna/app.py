@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
@@ -16,6 +17,9 @@ from steelyard_runtime.metrics import Metrics
 from .answer import Answerer
 from .errors import ERRORS
 from .gateway import Gateway
+from .keys.file import KeyFileError
+from .keys.guard import KeyGuard, LoopbackGuard, unreadable
+from .keys.ring import KeyRing
 from .ledger_store import LedgerStore
 from .llm.client import LlmClient
 from .llm.tokens import counter
@@ -27,7 +31,11 @@ _PROBE_TIMEOUT_S = 2.0
 
 
 def build(settings: ChatqnaSettings) -> FastAPI:
-    """Build the app; connections and the ledger store are opened when it starts."""
+    """Build the app; connections and the ledger store are opened when it starts.
+
+    Raises ValueError when the API keys can not be read, so that the process ends as for a wrong setting.
+    """
+    ring = _ring(settings)
     service = Service(
         stage=Stage.GATEWAY,
         title="Steelyard",
@@ -37,11 +45,14 @@ def build(settings: ChatqnaSettings) -> FastAPI:
         limits={"context_tokens": settings.llm_context_tokens, "max_tokens": settings.llm_max_tokens},
         models={"llm": {"id": settings.served_model}},
         openai_paths=chat.OPENAI_PATHS,
+        guard=LoopbackGuard() if ring is None else KeyGuard(ring, service_token(settings)),
     )
 
     @asynccontextmanager
     async def lifespan(metrics: Metrics) -> AsyncIterator[Running]:
-        token = service_token(settings)
+        most = _calls_at_once(settings.steelyard_max_concurrency)
+        # The one layer that repeats calls: what our own services do for the gateway has no effects.
+        ours = partial(Upstream, token=service_token(settings), metrics=metrics, max_calls=most, retries=True)
         degraded = metrics.counter("rerank_degraded_total", "Requests answered without reranking.", ("reason",))
         keeping, grounding = Workers("ledgers", threads=1), Workers("grounding", threads=1)
         async with AsyncExitStack() as stack:
@@ -53,10 +64,12 @@ def build(settings: ChatqnaSettings) -> FastAPI:
             stack.callback(store.close)
             # Closed once more before the store, so that what is being written can be.
             stack.callback(keeping.close)
-            embedding = await stack.enter_async_context(Upstream(Stage.EMBEDDING, settings.embedding_url, token=token))
-            retriever = await stack.enter_async_context(Upstream(Stage.RETRIEVER, settings.retriever_url, token=token))
-            reranker = await stack.enter_async_context(Upstream(Stage.RERANKER, settings.reranker_url, token=token))
-            llm = await stack.enter_async_context(Upstream(Stage.LLM, settings.llm_url))
+            embedding = await stack.enter_async_context(ours(Stage.EMBEDDING, settings.embedding_url))
+            retriever = await stack.enter_async_context(ours(Stage.RETRIEVER, settings.retriever_url))
+            reranker = await stack.enter_async_context(ours(Stage.RERANKER, settings.reranker_url))
+            llm = await stack.enter_async_context(
+                Upstream(Stage.LLM, settings.llm_url, ours=False, metrics=metrics, max_calls=most)
+            )
             parts = Parts(
                 embedding,
                 retriever,
@@ -76,11 +89,19 @@ def build(settings: ChatqnaSettings) -> FastAPI:
                 stage: _ready(upstream)
                 for stage, upstream in (("embedding", embedding), ("retriever", retriever), ("reranker", reranker))
             }
+            if ring is not None:
+                probes["api_keys"] = _usable(ring)
             if settings.llm_backend == "openai":
                 probes["llm"] = _listed(llm)
-            yield Running(Gateway(settings, parts, answerer, store, keeping), probes)
+            optional = frozenset({"reranker"} if settings.rerank_failure_policy == "degrade" else ())
+            yield Running(Gateway(settings, parts, answerer, store, keeping), probes, optional=optional)
 
     return create_app(service, settings, lifespan, [chat.router, ledgers.router])
+
+
+def _calls_at_once(requests: int) -> int:
+    """How many of all requests may wait for the same neighbour: when that one is slow, the rest is left for others."""
+    return max(1, requests * 3 // 4)
 
 
 def _policy(settings: ChatqnaSettings) -> Mapping[str, Any]:
@@ -97,6 +118,26 @@ def _policy(settings: ChatqnaSettings) -> Mapping[str, Any]:
         "top_n": settings.reranker_top_n,
         "threshold": settings.reranking_threshold,
     }
+
+
+def _ring(settings: ChatqnaSettings) -> KeyRing | None:
+    """The keys to ask for, None with AUTH=off."""
+    if settings.auth == "off" or settings.api_keys_file is None:
+        return None
+    try:
+        return KeyRing(settings.api_keys_file)
+    except KeyFileError as error:
+        raise ValueError(f"API_KEYS_FILE: {error}") from None
+
+
+def _usable(ring: KeyRing) -> Probe:
+    async def probe() -> None:
+        try:
+            ring.check()
+        except KeyFileError:
+            raise unreadable() from None
+
+    return probe
 
 
 def _ready(upstream: Upstream) -> Probe:

@@ -5,6 +5,8 @@ from typing import TypeVar
 
 from steelyard_contracts.chat import EvidenceOverrides
 from steelyard_contracts.enums import SearchType, Strategy
+from steelyard_contracts.errors import ErrorCode, SteelyardError
+from steelyard_runtime.guard import Caller
 
 from .settings import ChatqnaSettings
 
@@ -28,11 +30,16 @@ class Ask:
     distance_threshold: float | None
 
     @classmethod
-    def of(cls, question: str, overrides: EvidenceOverrides, settings: ChatqnaSettings) -> "Ask":
-        """Merge a request's overrides with the settings; the scope is the default one."""
+    def of(
+        cls, question: str, overrides: EvidenceOverrides, settings: ChatqnaSettings, caller: Caller | None = None
+    ) -> "Ask":
+        """Merge a request's overrides with the settings. Raises `scope_forbidden` or `scope_unknown`.
+
+        A request that names no scope searches all those of its key, or without keys (`caller` None) the default one.
+        """
         return cls(
             question=question,
-            scopes=(settings.steelyard_scopes[0],),
+            scopes=_scopes(overrides.scopes, settings.steelyard_scopes, caller or Caller()),
             search_type=_given(overrides.search_type, settings.search_type),
             k=_given(overrides.k, settings.rerank_candidates),
             strategy=_given(overrides.reranking_strategy, settings.reranking_strategy),
@@ -58,6 +65,22 @@ class Ask:
             "score_threshold": self.score_threshold,
             "distance_threshold": self.distance_threshold,
         }
+
+
+def _scopes(named: list[str] | None, existing: tuple[str, ...], caller: Caller) -> tuple[str, ...]:
+    if caller.scopes is None:
+        wanted = tuple(dict.fromkeys(named or existing[:1]))
+        unknown = [scope for scope in wanted if scope not in existing]
+        if unknown:
+            raise SteelyardError(ErrorCode.SCOPE_UNKNOWN, f"scopes: {', '.join(unknown)} does not exist")
+        return wanted
+    covered = tuple(scope for scope in existing if scope in caller.scopes)
+    if not covered:
+        raise SteelyardError(ErrorCode.SCOPE_FORBIDDEN, "the API key covers no scope that exists")
+    if any(scope not in covered for scope in named or ()):
+        # Which of them exist is not said: a key learns nothing about scopes that are not its own.
+        raise SteelyardError(ErrorCode.SCOPE_FORBIDDEN, "scopes: the API key does not cover all of them")
+    return covered if named is None else tuple(dict.fromkeys(named))
 
 
 def _given(override: Value | None, setting: Value) -> Value:

@@ -8,15 +8,23 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard_contracts.answers import Ledger
-from steelyard_contracts.chat import ChatCompletionRequest, ChatQnARequest, InspectRequest, SamplingFields
+from steelyard_contracts.answers import Ledger, LedgerList
+from steelyard_contracts.chat import (
+    ChatCompletionRequest,
+    ChatQnARequest,
+    EvidenceOverrides,
+    InspectRequest,
+    SamplingFields,
+)
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.ledger import Degradation
+from steelyard_contracts.replay import Replay, ReplayRequest
+from steelyard_contracts.selection import SelectResponse
 from steelyard_runtime import context, logs
 from steelyard_runtime.blocking import Workers
 
-from . import completions, ledgers
+from . import completions, ledgers, replay
 from .answer import Answerer, Draft
 from .ask import Ask
 from .conversation import Conversation
@@ -41,9 +49,12 @@ class Gateway:
     workers: Workers
 
     async def inspect(self, body: InspectRequest) -> Ledger:
-        """Run the pipeline without the model and keep its ledger; one that could not be kept says so."""
+        """Run the pipeline without the model and keep its ledger; one that could not be kept says so.
+
+        Raises `scope_forbidden` or `scope_unknown` for scopes that the caller may not search, as all questions do.
+        """
         conversation = Conversation.of(body.messages)
-        evidence = await gather(Ask.of(conversation.question, body, self.settings), self.parts)
+        evidence = await gather(self._ask(conversation, body), self.parts)
         ledger = ledgers.of_evidence(uuid.uuid4().hex, evidence)
         try:
             await self._keep(ledger)
@@ -73,15 +84,36 @@ class Gateway:
         yield lead + b"".join(event(value) for value in completions.ending(draft, head, with_usage=with_usage)) + DONE
 
     async def ledger(self, ledger_id: str) -> Ledger:
-        """A kept ledger; raises `not_found`."""
+        """A kept ledger; raises `not_found`, also for one of scopes that the caller's key does not cover."""
         found = await self.workers.run(self.store.get, ledger_id)
-        if found is None:
+        if found is None or not ledgers.readable(found.scopes, context.current().caller):
             raise SteelyardError(ErrorCode.NOT_FOUND, "there is no ledger of that id (any more)")
         return found
 
+    async def newest(self, limit: int) -> LedgerList:
+        """The newest ledgers that the caller may read, at most `limit`."""
+        caller = context.current().caller
+        found = await self.workers.run(self.store.newest, limit, lambda one: ledgers.readable(one.scopes, caller))
+        return LedgerList(ledgers=[ledgers.summary(ledger) for ledger in found])
+
+    async def replay(self, body: ReplayRequest) -> Replay:
+        """Select a ledger's candidates again by the reranker's rules; no model is asked and nothing is kept.
+
+        Raises `not_found`, `not_replayable`, and UpstreamError when the reranker does not answer.
+        """
+        ledger = body.ledger or await self.ledger(body.ledger_id or "")
+        strategy, settings = replay.effective(ledger, body)
+        asked = replay.align_inputs(ledger, strategy, settings)
+        with context.current().timed(Stage.RERANKER):
+            reply = None if asked is None else await self.parts.reranker.post(replay.PATH, asked, SelectResponse)
+        return replay.align_outputs(ledger, strategy, settings, reply)
+
+    def _ask(self, conversation: Conversation, body: EvidenceOverrides) -> Ask:
+        return Ask.of(conversation.question, body, self.settings, context.current().caller)
+
     async def _prepare(self, body: ChatCompletionRequest | ChatQnARequest) -> Draft:
         conversation = Conversation.of(body.messages)
-        evidence = await gather(Ask.of(conversation.question, body, self.settings), self.parts)
+        evidence = await gather(self._ask(conversation, body), self.parts)
         return await self.answerer.prepare(uuid.uuid4().hex, conversation, evidence, _answer_tokens(body))
 
     async def _answer(self, draft: Draft, body: ChatCompletionRequest | ChatQnARequest) -> AsyncGenerator[str, None]:

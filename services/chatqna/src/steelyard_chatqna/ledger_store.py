@@ -9,8 +9,9 @@ import math
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import orjson
@@ -19,6 +20,7 @@ from pydantic import ValidationError
 from steelyard_contracts.answers import Ledger
 
 _DAY_S = 86_400
+_LOOKED_AT = 1_000
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS ledgers (
     id TEXT PRIMARY KEY,
@@ -89,20 +91,34 @@ class LedgerStore:
             row = self._connection.execute(
                 "SELECT body FROM ledgers WHERE id = ? AND created >= ?", (ledger_id, self._oldest())
             ).fetchone()
-        if row is None:
-            return None
-        try:
-            return Ledger.model_validate(orjson.loads(row[0]))
-        except (orjson.JSONDecodeError, ValidationError) as error:
-            # The cause is not quoted: it would repeat what the ledger holds.
-            raise LedgerStoreError(
-                f"the ledger store {self._path} holds something else than a ledger ({type(error).__name__})"
-            ) from None
+        return None if row is None else self._read(row[0])
+
+    def newest(self, limit: int, readable: Callable[[Ledger], bool]) -> list[Ledger]:
+        """The newest ledgers that are `readable`, newest first, at most `limit` of the newest 1,000.
+
+        Raises LedgerStoreError.
+        """
+        with self._lock, _typed(self._path):
+            rows = self._connection.execute(
+                "SELECT body FROM ledgers WHERE created >= ? ORDER BY created DESC, rowid DESC LIMIT ?",
+                (self._oldest(), _LOOKED_AT),
+            )
+            found = (ledger for (body,) in rows if readable(ledger := self._read(body)))
+            return list(islice(found, limit))
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
             self._connection.close()
+
+    def _read(self, body: bytes) -> Ledger:
+        try:
+            return Ledger.model_validate(orjson.loads(body))
+        except (orjson.JSONDecodeError, ValidationError) as error:
+            # The cause is not quoted: it would repeat what the ledger holds.
+            raise LedgerStoreError(
+                f"the ledger store {self._path} holds something else than a ledger ({type(error).__name__})"
+            ) from None
 
     def _oldest(self) -> float:
         """The time before which no ledger is kept; without days, nothing is."""

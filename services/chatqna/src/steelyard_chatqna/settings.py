@@ -1,11 +1,12 @@
 """Settings of the gateway."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy, SearchType
+from steelyard_runtime.settings.base import Settings
 from steelyard_runtime.settings.groups import (
     CosineFloorSettings,
     EmbeddingUrlSettings,
@@ -19,12 +20,25 @@ from steelyard_runtime.settings.types import (
     BoolSetting,
     FloatSetting,
     IntSetting,
+    OptionalPathSetting,
     OptionalProbabilitySetting,
     UrlSetting,
 )
 
 
+class KeySettings(Settings):
+    """Who may ask the gateway."""
+
+    auth: Literal["keys", "off"] = Field(
+        default="keys", description="keys asks every caller for an API key; off asks nobody, on loopback only."
+    )
+    api_keys_file: OptionalPathSetting = Field(
+        default=None, description="File of the gateway's API keys, as `steelyard keys` writes it; empty = none."
+    )
+
+
 class ChatqnaSettings(
+    KeySettings,
     ProcessSettings,
     ScopeSettings,
     StrategySettings,
@@ -94,6 +108,20 @@ class ChatqnaSettings(
     ledger_texts: BoolSetting = Field(
         default=True, description="Keep questions, answers and evidence texts in ledgers; false keeps ids and numbers."
     )
+
+    @model_validator(mode="after")
+    def _somebody_may_ask(self) -> Self:
+        if self.auth == "off" and self.beyond_loopback:
+            raise ValueError(
+                f"AUTH='off' is for loopback only, and STEELYARD_BIND_HOST={self.steelyard_bind_host!r} is beyond it;"
+                " set API_KEYS_FILE and leave AUTH at 'keys'"
+            )
+        if self.auth == "keys" and self.api_keys_file is None:
+            raise ValueError(
+                "AUTH='keys' needs API_KEYS_FILE, a file that `steelyard keys add` makes; on loopback only, AUTH='off'"
+                " asks for no key"
+            )
+        return self
 
     @property
     def served_model(self) -> str:

@@ -51,8 +51,8 @@ class Service:
         """GET a contract's payload."""
         return self._parse(self._send("GET", path), reply)
 
-    def post(self, path: str, body: BaseModel, reply: type[Reply]) -> Reply:
-        """POST one contract's payload and get another's."""
+    def post(self, path: str, body: BaseModel | Mapping[str, Any], reply: type[Reply]) -> Reply:
+        """POST one contract's payload, a mapping where null means something, and get another's."""
         return self._parse(self._send("POST", path, json=_dump(body)), reply)
 
     def upload(self, path: str, name: str, stream: BinaryIO, fields: Mapping[str, str], reply: type[Reply]) -> Reply:
@@ -169,8 +169,8 @@ def read_token(path: str | None) -> str | None:
     return token
 
 
-def _dump(body: BaseModel) -> dict[str, Any]:
-    return body.model_dump(mode="json", exclude_none=True)
+def _dump(body: BaseModel | Mapping[str, Any]) -> dict[str, Any]:
+    return body.model_dump(mode="json", exclude_none=True) if isinstance(body, BaseModel) else dict(body)
 
 
 def _seconds(text: str | None) -> float | None:

@@ -12,11 +12,9 @@ from .supervisor.plan import RunFolder
 
 
 def gateway(url: str | None, timeout_s: float, state_dir: Path) -> Service:
-    """The gateway, with the API key of `STEELYARD_API_KEY_FILE`, else the services' own token."""
-    access = AccessSettings.read()
-    key = access.steelyard_api_key_file
-    token = access.steelyard_service_token_file if key is None else key
-    return _service(CHATQNA, _address(CHATQNA, url, state_dir), timeout_s, token)
+    """The gateway, with the API key of `STEELYARD_API_KEY_FILE`; the services' own token is not for gateways."""
+    key = AccessSettings.read().steelyard_api_key_file
+    return _service(CHATQNA, _address(CHATQNA, url, state_dir), timeout_s, key)
 
 
 def dataprep(url: str | None, timeout_s: float, state_dir: Path) -> Service:

@@ -6,6 +6,7 @@ Errors::
     ├── RequestRefusedError       a service answered with a problem document (exit 1; 3 when it is not ready)
     ├── BrokenReplyError          a service's reply is not what its contract says, or a stream broke off (exit 1)
     ├── ConfigurationError        a setting, an env file or an input file is refused (exit 2)
+    ├── StoreFailedError          the store refused or failed (exit 1; 3 when it can not be used now)
     ├── UnreachableError          nothing answers at the service's address (exit 3)
     └── StackError                the stack did not start, or is not ready (exit 3)
 """
@@ -21,6 +22,7 @@ NOT_READY_CODES = frozenset(
     {
         ErrorCode.NOT_READY,
         ErrorCode.OVERLOADED,
+        ErrorCode.RATE_LIMITED,
         ErrorCode.STORE_UNAVAILABLE,
         ErrorCode.MODEL_UNAVAILABLE,
         ErrorCode.UPSTREAM_UNREACHABLE,
@@ -94,6 +96,16 @@ class ConfigurationError(CliError):
         if not self.faults:
             return said
         return {**said, "faults": [{"field": field, "message": words} for field, words in self.faults]}
+
+
+class StoreFailedError(CliError):
+    """The store refused what was asked of it, or can not be used."""
+
+    code = "store_failed"
+
+    def __init__(self, message: str, exit_code: ExitCode) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 class UnreachableError(CliError):

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from steelyard_contracts.dataprep import FileResult, Job
 from steelyard_contracts.enums import FileStatus, JobState
 from steelyard_contracts.errors import ErrorCode
+from steelyard_contracts.health import Info
 
 from .client import Service, UploadBrokenError
 from .discovery import Found
@@ -23,6 +24,9 @@ _OF_THE_SERVICE = NOT_READY_CODES | {
     ErrorCode.NOT_FOUND,
 }
 _ATTEMPTS = 8
+_SENT_UNASKED = 16 * 2**20
+"""Bytes of a file that is sent without asking first how large one may be: sending holds all of it in memory."""
+
 _POLL_FIRST_S = 0.02
 _POLL_LONGEST_S = 1.0
 
@@ -50,25 +54,42 @@ class FileReport(BaseModel):
 
 
 class Totals(BaseModel):
-    """Counts of one ingestion, by what became of each file."""
+    """Counts of one ingestion, by what became of each file; `add` keeps them, so that no report has to be kept."""
 
-    files: int
-    published: int
-    replaced: int
-    unchanged: int
-    rejected: int
-    chunks: int
-    tokens: int
+    files: int = 0
+    published: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    rejected: int = 0
+    chunks: int = 0
+    tokens: int = 0
+
+    def add(self, report: FileReport) -> None:
+        """Count a file that is done."""
+        self.files += 1
+        setattr(self, report.status.value, getattr(self, report.status.value) + 1)
+        self.chunks += report.chunks
+        self.tokens += report.tokens
 
 
 def ingest(
-    dataprep: Service, files: Iterable[Found], scope: str | None, *, pause: Callable[[float], None] = time.sleep
+    dataprep: Service,
+    files: Iterable[Found],
+    scope: str | None,
+    *,
+    text_column: str | None = None,
+    pause: Callable[[float], None] = time.sleep,
 ) -> Iterator[FileReport]:
     """Send each file and yield what became of it; `pause` waits for some seconds.
+
+    A file that is there already in the same content comes back as `unchanged` after it was sent and before it is
+    parsed, so a run that was interrupted is gone on with by running it again.
 
     A file that is refused is reported and the next one is sent. Raises what would befall every file: the service is
     unreachable, not ready, or does not know the caller.
     """
+    fields = {"wait": "false"}
+    fields |= {key: value for key, value in (("scope", scope), ("text_column", text_column)) if value is not None}
     taken: dict[str, Path] = {}
     for file in files:
         # Composed form, because that is how dataprep compares names.
@@ -79,29 +100,18 @@ def ingest(
             continue
         try:
             with file.path.open("rb") as stream:
-                yield _send(dataprep, file, stream, scope, pause)
+                yield _send(dataprep, file, stream, fields, pause)
         except OSError as error:
             yield _rejected(file, 0, "unreadable", f"can not be read: {error.strerror}")
 
 
-def count(reports: Iterable[FileReport]) -> Totals:
-    """Count reports by status."""
-    listed = list(reports)
-    of_status = {str(status): sum(report.status is status for report in listed) for status in FileStatus}
-    return Totals(
-        files=len(listed),
-        chunks=sum(report.chunks for report in listed),
-        tokens=sum(report.tokens for report in listed),
-        **of_status,
-    )
-
-
 def _send(
-    dataprep: Service, file: Found, stream: BinaryIO, scope: str | None, pause: Callable[[float], None]
+    dataprep: Service, file: Found, stream: BinaryIO, fields: dict[str, str], pause: Callable[[float], None]
 ) -> FileReport:
     size = stream.seek(0, 2)
-    # The job's id comes at once, so that a large document does not have to fit into one request's time.
-    fields = {"wait": "false"} if scope is None else {"wait": "false", "scope": scope}
+    most = _largest(dataprep) if size > _SENT_UNASKED else size
+    if size > most:
+        return _rejected(file, size, ErrorCode.TOO_LARGE, f"has {size} bytes, more than the {most} that dataprep takes")
     for _ in range(_ATTEMPTS):
         stream.seek(0)
         try:
@@ -117,6 +127,14 @@ def _send(
             overload = refusal
             pause(1.0 if refusal.retry_after_s is None else refusal.retry_after_s)
     raise overload
+
+
+def _largest(dataprep: Service) -> int:
+    """The largest file that dataprep takes, in bytes, as it says itself."""
+    limit = dataprep.get("/info", Info).limits.get("max_file_mb")
+    if limit is None:
+        raise BrokenReplyError("dataprep does not say how large a file may be (max_file_mb)")
+    return int(limit) * 2**20
 
 
 def _finished(dataprep: Service, job: Job, pause: Callable[[float], None]) -> Job:

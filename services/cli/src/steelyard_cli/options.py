@@ -15,6 +15,12 @@ Json = Annotated[
     bool,
     typer.Option("--json", help="Write one JSON document to standard output.", callback=_remember_json, is_eager=True),
 ]
+JsonLines = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Write one JSON object a line to standard output.", callback=_remember_json, is_eager=True
+    ),
+]
 StateDir = Annotated[Path, typer.Option("--state-dir", help="Folder of the run's records and logs.", file_okay=False)]
 EnvFile = Annotated[
     Path | None,

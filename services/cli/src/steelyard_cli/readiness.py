@@ -53,7 +53,7 @@ def _causes(response: requests.Response) -> list[str]:
         readiness = Readiness.model_validate_json(response.content)
     except ValidationError:
         return [_said(response) or status]
-    causes = [f"{it.name}: {it.cause or 'not ready'}" for it in readiness.dependencies if not it.ready]
+    causes = [f"{it.name}: {it.cause or 'not ready'}" for it in readiness.dependencies if it.required and not it.ready]
     return causes or [status]
 
 

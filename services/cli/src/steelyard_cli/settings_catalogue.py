@@ -30,7 +30,9 @@ _MASK = "<secret>"
 
 
 class SettingReport(BaseModel):
-    """One setting. `value` is None when it is off; `origin` is `default`, `environment` or `FILE:LINE`."""
+    """One setting. `value` is None when it is off; `origin` is `default`, `environment`, `loopback` (what a gateway
+    on loopback gets where nothing is said) or `FILE:LINE`.
+    """
 
     name: str
     value: Any

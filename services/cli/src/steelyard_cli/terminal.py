@@ -37,6 +37,13 @@ class Terminal:
         self.out.file.write(text + "\n")
         self.out.file.flush()
 
+    def event(self, kind: str, value: BaseModel | dict[str, Any]) -> None:
+        """Write what has just happened as one line of JSON, when the output is for a machine."""
+        if self.as_json:
+            fields = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+            self.out.file.write(self.line({"event": kind, **fields}))
+            self.out.file.flush()
+
     @staticmethod
     def line(value: dict[str, Any]) -> str:
         """A JSON object on one line."""

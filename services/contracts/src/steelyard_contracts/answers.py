@@ -8,14 +8,17 @@ from .base import Bool, NonNegativeInt, NonNegativeNumber, Number, PositiveInt, 
 from .documents import CandidateMetadata
 from .enums import CitationMode, Outcome, ScoreKind, Strategy
 from .ledger import Degradation, LedgerEntry, LedgerTotals
+from .vectors import Vector
 
 
 class Citation(Response):
     """One piece of evidence behind a part of the answer, in a form that can be proven.
 
-    `sha256` is of the UTF-8 bytes of the chunk text that was in the prompt; `char_start` and `char_end` are the chunk's
-    span in the stored document, `quote_start` and `quote_end` the supporting part's span in that same document;
-    `answer_start` and `answer_end` the sentence's span in the answer.
+    `sha256` is of the UTF-8 bytes of the chunk as it stood in the prompt: its stored text, except that the control
+    tokens of chat templates are broken there (docs/adr/0012-inert-prompt-copy.md). `char_start` and `char_end` are the
+    chunk's span in the stored document, `page` and `page_end` the pages on which it begins and ends, `quote_start` and
+    `quote_end` the supporting part's span in that same document; `answer_start` and `answer_end` the sentence's span in
+    the answer.
     """
 
     marker: PositiveInt
@@ -26,6 +29,7 @@ class Citation(Response):
     title: str = ""
     section: str = ""
     page: PositiveInt | None = None
+    page_end: PositiveInt | None = None
     char_start: NonNegativeInt
     char_end: NonNegativeInt
     sha256: str
@@ -76,6 +80,7 @@ class Answered(Response):
     citations: list[Citation] = Field(default_factory=list)
     unsupported: list[UnsupportedSpan] = Field(default_factory=list)
     invented_markers: NonNegativeInt = 0
+    removed_links: NonNegativeInt = Field(default=0, description="Links of the answer that no evidence has.")
     extractive: Bool = False
     abstained: str | None = Field(default=None, description="Why the no-evidence answer was given, None if it was not.")
     citation_mode: CitationMode
@@ -93,14 +98,24 @@ class Evidence(Response):
 
 
 class Ledger(Response):
-    """The evidence ledger of one real request, as it is stored and shown."""
+    """The evidence ledger of one real request, as it is stored and shown.
+
+    `scopes` are those that were searched; `key_id` says with which API key. `query_embedding` and the candidates'
+    `chunk_embedding` are kept for `adaptive`, whose novelty a replay could not compute without them.
+    """
 
     ledger_id: str
     request_id: str
     created_at: str
+    scopes: list[str] = Field(default_factory=list)
+    key_id: str | None = None
     question: str | None = None
     answer: str | None = None
-    original_answer: str | None = Field(default=None, description="The model's answer when it was replaced.")
+    original_answer: str | None = Field(
+        default=None, description="The model's answer when it was replaced, or what links were removed from."
+    )
+    finish_reason: str | None = Field(default=None, description="Why the answer ended; None if no model was asked.")
+    abstained: str | None = Field(default=None, description="Why the no-evidence answer was given, None if it was not.")
     outcome: Outcome
     degraded: list[Degradation] = Field(default_factory=list)
     strategy: Strategy
@@ -109,8 +124,27 @@ class Ledger(Response):
     entries: list[LedgerEntry]
     totals: LedgerTotals
     evidence: list[Evidence]
+    query_embedding: Vector | None = None
     citations: list[Citation] = Field(default_factory=list)
     unsupported: list[UnsupportedSpan] = Field(default_factory=list)
     budget: Budget | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
     timings_ms: dict[str, NonNegativeNumber] = Field(default_factory=dict)
+
+
+class LedgerSummary(Response):
+    """One line about a kept ledger, for listings."""
+
+    ledger_id: str
+    created_at: str
+    question: str | None = None
+    outcome: Outcome
+    strategy: Strategy
+    abstained: str | None = None
+    totals: LedgerTotals
+
+
+class LedgerList(Response):
+    """The newest ledgers that the caller may read, newest first."""
+
+    ledgers: list[LedgerSummary]

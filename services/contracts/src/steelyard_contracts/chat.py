@@ -6,7 +6,6 @@ from pydantic import AliasChoices, Field, model_validator
 
 from .base import Bool, Int, Name, NonNegativeNumber, Nothing, Number, PositiveInt, Probability, Request, Text
 from .enums import SearchType, Strategy
-from .selection import SelectionOverrides
 
 Temperature = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=2.0)]
 Penalty = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-2.0, le=2.0)]
@@ -52,8 +51,12 @@ class StreamOptions(Request):
 
 
 class EvidenceOverrides(Request):
-    """Per-request overrides of how evidence is found and selected. None means the gateway's setting; 0 means 0."""
+    """Per-request overrides of how evidence is found and selected. None means the gateway's setting; 0 means 0.
 
+    `scopes` must be among those of the caller's key; None means all of them, and without keys the default scope.
+    """
+
+    scopes: Annotated[list[Name], Field(min_length=1)] | None = None
     k: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = None
     fetch_k: Annotated[int, Field(strict=True, ge=1, le=10_000)] | None = None
     lambda_mult: Probability | None = None
@@ -77,8 +80,10 @@ class SamplingFields(Request):
     seed: Int | None = None
     stop: Text | list[Text] | None = None
     logit_bias: dict[Text, Number] | None = None
-    logprobs: Bool | None = None
-    top_logprobs: Annotated[int, Field(strict=True, ge=0, le=20)] | None = None
+    logprobs: Literal[False] | None = Field(
+        default=None, description="The text of an answer can differ from the tokens that were made, so there are none."
+    )
+    top_logprobs: Annotated[int, Field(strict=True, ge=0, le=0)] | None = None
     response_format: dict[Text, Any] | None = None
     user: Text | None = None
 
@@ -162,13 +167,3 @@ class InspectRequest(EvidenceOverrides):
     """`POST /v1/inspect`: the pipeline without the model."""
 
     messages: Text | Annotated[list[Message], Field(min_length=1)]
-
-
-class ReplayRequest(Request):
-    """`POST /v1/replay`: select a recorded ledger's candidates again with other settings, without any model."""
-
-    ledger_id: Name
-    strategy: Strategy | None = None
-    top_n: PositiveInt | None = None
-    threshold: Probability | None = None
-    settings: SelectionOverrides = Field(default_factory=SelectionOverrides)

@@ -51,7 +51,7 @@ class DocumentInfo(Response):
 
 
 class DocumentList(Response):
-    """Published documents, by name; `next_after` is the cursor of the next page, None on the last."""
+    """Published documents by ascending id; `next_after` is the cursor of the next page, None on the last."""
 
     documents: list[DocumentInfo]
     next_after: str | None = None

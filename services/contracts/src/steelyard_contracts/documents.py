@@ -52,7 +52,8 @@ class EmbedDoc(Request):
 class CandidateMetadata(Request):
     """What is known about one candidate besides its text.
 
-    `char_start` and `char_end` are a half-open span in Unicode code points of the stored document text.
+    `char_start` and `char_end` are a half-open span in Unicode code points of the stored document text; `page` and
+    `page_end` are the pages, from 1, on which that span begins and ends.
     """
 
     chunk_id: Name
@@ -64,6 +65,7 @@ class CandidateMetadata(Request):
     char_start: NonNegativeInt
     char_end: NonNegativeInt
     page: PositiveInt | None = None
+    page_end: PositiveInt | None = None
     parent_id: Name | None = None
     scope: Name
     tokens: NonNegativeInt | None = None

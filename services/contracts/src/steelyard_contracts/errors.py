@@ -29,6 +29,15 @@ class ErrorCode(StrEnum):
     UNAUTHENTICATED = "unauthenticated"
     """The API key or the service token is missing or wrong."""
 
+    RATE_LIMITED = "rate_limited"
+    """The API key has made as many requests as it may; `Retry-After` says when to come back."""
+
+    SCOPE_FORBIDDEN = "scope_forbidden"
+    """The API key does not cover a scope that the request names, or none that exists."""
+
+    HOST_FORBIDDEN = "host_forbidden"
+    """A gateway that asks for no key was addressed by another name than the loopback's."""
+
     SCOPE_REQUIRED = "scope_required"
     """The request names no scope where one must be named."""
 
@@ -37,6 +46,9 @@ class ErrorCode(StrEnum):
 
     NOT_FOUND = "not_found"
     """There is no such path, document, job or ledger."""
+
+    NOT_REPLAYABLE = "not_replayable"
+    """The ledger does not hold what selecting again would need; the detail says what is missing and why."""
 
     METHOD_NOT_ALLOWED = "method_not_allowed"
     """The path exists but does not take this method."""
@@ -134,8 +146,20 @@ class ErrorCode(StrEnum):
     PARSER_CRASHED = "parser_crashed"
     """The parser died of the file."""
 
+    QUARANTINED = "quarantined"
+    """The same content ended its parser twice before, so it is not tried again."""
+
+    DELETED_MEANWHILE = "deleted_meanwhile"
+    """The document was deleted while this file was on its way, and the deletion wins."""
+
     LINKS_DISABLED = "links_disabled"
     """Taking in links is switched off."""
+
+    LINK_REFUSED = "link_refused"
+    """The link, or a redirect from it, leads to where links may not lead."""
+
+    LINK_FAILED = "link_failed"
+    """The link's server can not be reached, is late, or does not answer with a document."""
 
 
 HTTP_STATUS: dict[ErrorCode, int] = {
@@ -143,9 +167,13 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.INVALID_REQUEST: 422,
     ErrorCode.BODY_TOO_LARGE: 413,
     ErrorCode.UNAUTHENTICATED: 401,
+    ErrorCode.RATE_LIMITED: 429,
+    ErrorCode.SCOPE_FORBIDDEN: 403,
+    ErrorCode.HOST_FORBIDDEN: 403,
     ErrorCode.SCOPE_REQUIRED: 403,
     ErrorCode.SCOPE_UNKNOWN: 403,
     ErrorCode.NOT_FOUND: 404,
+    ErrorCode.NOT_REPLAYABLE: 409,
     ErrorCode.METHOD_NOT_ALLOWED: 405,
     ErrorCode.DIMENSION_MISMATCH: 422,
     ErrorCode.METADATA_MISALIGNED: 422,
@@ -178,7 +206,11 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.PARSER_TIMEOUT: 422,
     ErrorCode.PARSER_MEMORY: 422,
     ErrorCode.PARSER_CRASHED: 422,
+    ErrorCode.QUARANTINED: 422,
+    ErrorCode.DELETED_MEANWHILE: 409,
     ErrorCode.LINKS_DISABLED: 403,
+    ErrorCode.LINK_REFUSED: 403,
+    ErrorCode.LINK_FAILED: 502,
 }
 """The one mapping of errors to HTTP. `context_length_exceeded` is 400 because OpenAI's own servers answer that."""
 

@@ -16,7 +16,7 @@ SERVER_TIMING = "Server-Timing"
 """Milliseconds per stage."""
 
 RETRY_AFTER = "Retry-After"
-"""Seconds after which an overloaded service may be asked again."""
+"""Seconds after which an overloaded service, or one whose rate limit is reached, may be asked again."""
 
 AUTHORIZATION = "Authorization"
 """`Bearer <key>`: an API key at the gateway, the service token between services."""

@@ -4,14 +4,18 @@ from typing import Any
 
 from pydantic import Field
 
-from .base import Response
+from .base import Bool, Response
 
 
 class Dependency(Response):
-    """A thing that a service needs, as it was when it was last looked at; `cause` says why it is not ready."""
+    """A thing that a service uses, as it was when it was last looked at; `cause` says why it is not ready.
+
+    Without one that is not `required`, the service works and says in its replies that they are degraded.
+    """
 
     name: str
     ready: bool
+    required: Bool = True
     cause: str | None = None
 
 

@@ -39,6 +39,7 @@ _SENT_REASONS = frozenset({Reason.SELECTED, Reason.KEPT_FLOOR})
 class LedgerEntry(Response):
     """One candidate's account. `retrieval_rank` and `rank` count from 1; `rank` is None when it was dropped.
 
+    `kept_as` is the reason for which selection had kept a candidate that a later stage dropped all the same.
     `fault` says why a candidate with the reason `not_scored` has no rerank score.
     """
 
@@ -52,6 +53,7 @@ class LedgerEntry(Response):
     fate: Fate
     reason: Reason
     rank: PositiveInt | None = None
+    kept_as: Reason | None = None
 
     @model_validator(mode="after")
     def _fate_is_coherent(self) -> Self:
@@ -59,6 +61,8 @@ class LedgerEntry(Response):
             raise ValueError(f"a candidate that was {self.fate} has rank {self.rank}")
         if (self.fate is Fate.SENT) != (self.reason in _SENT_REASONS):
             raise ValueError(f"{self.reason} is no reason for a candidate to be {self.fate}")
+        if self.kept_as is not None and (self.fate is Fate.SENT or self.kept_as not in _SENT_REASONS):
+            raise ValueError(f"a candidate that was {self.fate} can not have been kept as {self.kept_as} before")
         if self.fault is not None and self.reason is not Reason.NOT_SCORED:
             raise ValueError(f"a candidate that was {self.fate} as {self.reason} has a fault")
         return self

@@ -14,11 +14,16 @@ Factor = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=1e6
 
 
 class SelectCandidate(Request):
-    """One scored candidate. `score` is a rerank score; `tokens` come from a real tokenizer."""
+    """One scored candidate. `score` is a rerank score; `tokens` come from a real tokenizer.
+
+    `retrieval_rank` breaks ties before the id does; all candidates have one or none has. `text` is only looked at for
+    being blank and for saying the same as another: whatever has these two properties can stand for it.
+    """
 
     id: Name
     score: Probability
     tokens: NonNegativeInt
+    retrieval_rank: PositiveInt | None = None
     embedding: Vector | None = None
     text: Text | None = None
 

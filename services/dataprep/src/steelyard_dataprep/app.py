@@ -12,17 +12,22 @@ from steelyard_models.catalogue import load_catalogue
 from steelyard_models.errors import ModelError
 from steelyard_models.fetch import locate
 from steelyard_models.tokenizer import TextTokenizer
+from steelyard_runtime import context
 from steelyard_runtime.app import Running, Service, create_app, service_token
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.http import Upstream
 from steelyard_runtime.metrics import Metrics
-from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
+from steelyard_store import opening
 from steelyard_store.errors import InvalidQuery, StoreError
 
 from .catalogue import Catalogue
+from .fetching import LinkFetcher
 from .ingestion import ChunkSize, Ingestion
+from .intakes import Intakes
 from .jobs import Jobs
+from .links import LinkPolicy
 from .parsing.limits import ParseLimits
+from .quarantine import Quarantine
 from .routes import Dataprep, router
 from .settings import DataprepSettings
 
@@ -30,7 +35,12 @@ _MIB = 2**20
 
 
 def build(settings: DataprepSettings) -> FastAPI:
-    """Build the app. Raises UnknownModelError, and ValueError for chunks that the embedding model could not read."""
+    """Build the app.
+
+    Raises UnknownModelError, and ValueError for chunks that the embedding model could not read, or for a password file
+    of the store that holds none.
+    """
+    location = opening.locate(settings)
     model = load_catalogue().model(settings.embedding_model_id)
     size = ChunkSize(settings.chunk_max_tokens, settings.chunk_overlap_tokens)
     if size.overlap_tokens >= size.max_tokens:
@@ -57,6 +67,8 @@ def build(settings: DataprepSettings) -> FastAPI:
         wall_seconds=settings.parser_timeout_s,
     )
 
+    links = LinkPolicy(settings.dataprep_link_hosts or (), settings.link_networks)
+
     @asynccontextmanager
     async def lifespan(_metrics: Metrics) -> AsyncIterator[Running]:
         folder = None if settings.steelyard_model_dir is None else Path(settings.steelyard_model_dir)
@@ -69,16 +81,22 @@ def build(settings: DataprepSettings) -> FastAPI:
         workers = Workers("dataprep", threads=1)
         async with AsyncExitStack() as stack:
             stack.callback(workers.close)
-            writer = await stack.enter_async_context(EmbeddedWriter(settings.store_path))
-            reader = await stack.enter_async_context(EmbeddedReader(settings.store_path))
+            writer = await stack.enter_async_context(opening.open_writer(location))
+            reader = await stack.enter_async_context(opening.open_reader(location, remaining=context.remaining_s))
             embedding = await stack.enter_async_context(
                 Upstream(Stage.EMBEDDING, settings.embedding_url, token=service_token(settings))
             )
-            ingestion = Ingestion(reader, writer, embedding, workers, tokenizer.count, size, limits)
-            jobs = Jobs(ingestion)
+            intakes = Intakes()
+            # Beside the store, because it has to outlive the process as the documents do.
+            quarantine = Quarantine(settings.store_path.with_name(f"{settings.store_path.name}.quarantine"), limits)
+            ingestion = Ingestion(
+                reader, writer, embedding, workers, tokenizer.count, size, limits, intakes, quarantine
+            )
+            fetcher = await stack.enter_async_context(LinkFetcher(links, limits.max_input_bytes))
+            jobs = Jobs(ingestion, fetcher)
             stack.push_async_callback(jobs.stop)
-            catalogue = Catalogue(reader, writer, settings.steelyard_scopes)
-            resources = Dataprep(jobs, catalogue, limits.max_input_bytes)
+            catalogue = Catalogue(reader, writer, intakes, settings.steelyard_scopes)
+            resources = Dataprep(jobs, catalogue, limits.max_input_bytes, links)
             yield Running(resources, probes={"store": ingestion.prepare})
 
     return create_app(service, settings, lifespan, [router])

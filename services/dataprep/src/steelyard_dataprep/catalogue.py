@@ -5,13 +5,17 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_store.port import ChunkReader, ChunkWriter
 from steelyard_store.records import DocumentSummary, Filter
 
+from .identity import document_id
+from .intakes import Intakes
+
 
 class Catalogue:
     """Lists and deletes documents within scopes that exist. The first of `scopes` is the default."""
 
-    def __init__(self, reader: ChunkReader, writer: ChunkWriter, scopes: tuple[str, ...]) -> None:
+    def __init__(self, reader: ChunkReader, writer: ChunkWriter, intakes: Intakes, scopes: tuple[str, ...]) -> None:
         self._reader = reader
         self._writer = writer
+        self._intakes = intakes
         self._scopes = scopes
 
     def scope(self, given: str | None) -> str:
@@ -26,19 +30,24 @@ class Catalogue:
         return DocumentList(documents=[_info(summary) for summary in page.documents], next_after=page.next_after)
 
     async def delete(self, name_or_id: str, scopes: list[str] | None) -> list[str]:
-        """Delete the document of that id or name and return its id; raises `not_found`."""
+        """Delete the document of that id, or those of that name, and return the ids; raises `not_found`.
+
+        Files of the document that are on their way are withdrawn, so that it stays deleted.
+        """
         within = self._filter(scopes)
-        ids = [name_or_id] if await self._reader.document(name_or_id, within) is not None else []
-        if not ids:
-            ids = await self._named(name_or_id, within)
-        deleted = [one for one in ids if await self._writer.delete(one, within=within)]
+        if await self._reader.document(name_or_id, within) is not None:
+            ids = [name_or_id]
+        else:
+            # By name as a document's id is made from it: also what is not published yet, however the name is composed.
+            ids = [document_id(scope, name_or_id) for scope in sorted(within.scopes)]
+        deleted = [one for one in ids if await self._delete(one, within)]
         if not deleted:
             raise SteelyardError(ErrorCode.NOT_FOUND, "file_path: no document has this id or name")
         return deleted
 
-    async def _named(self, name: str, within: Filter) -> list[str]:
-        named = Filter(within.scopes, sources=[name])
-        return [one.document_id for one in (await self._reader.documents(named)).documents]
+    async def _delete(self, its_id: str, within: Filter) -> bool:
+        async with self._intakes.deleting(its_id) as on_their_way:
+            return await self._writer.delete(its_id, within=within) or on_their_way
 
     def _filter(self, scopes: list[str] | None) -> Filter:
         if scopes is None:

@@ -1,16 +1,11 @@
 """Taking in one file: parse, cut, embed, and publish in one step, so that nothing is ever visible half done."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-import numpy as np
-import numpy.typing as npt
-
 from steelyard_contracts.dataprep import FileError, FileResult
-from steelyard_contracts.embeddings import EmbeddingData, EmbeddingRequest, EmbeddingResponse
-from steelyard_contracts.enums import FileStatus, Stage
-from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
+from steelyard_contracts.enums import FileStatus
+from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime import logs
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.http import Upstream
@@ -20,16 +15,14 @@ from steelyard_store.records import Chunk, Document, Filter, ModelIdentity
 
 from .chunking import CHUNKER_VERSION, ChunkSpan, chunk
 from .chunking.counter import TokenCounter
-from .identity import chunk_id, content_hash, document_id, revision
+from .embedding import embed, running_model
+from .identity import Parameter, chunk_id, content_hash, document_id, revision
+from .intakes import Intake, Intakes
 from .parsing import PARSER_VERSION, ParsedDocument
-from .parsing.errors import ParseError
+from .parsing.errors import ParseError, ParserCrashedError, ParserMemoryError, ParserTimeoutError
 from .parsing.isolation import parse_isolated
 from .parsing.limits import ParseLimits
-
-_EMBED_BATCH = 32
-"""Texts per embedding request: enough to fill the model's batches, few enough that a question can get in between."""
-
-_INFO_TIMEOUT_S = 2.0
+from .quarantine import Quarantine
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +31,21 @@ class ChunkSize:
 
     max_tokens: int
     overlap_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file to take in. `name` is what its document is called.
+
+    `text_column` is the one column of a table that becomes text; None takes all. `read_as` is a file name to tell its
+    type by where `name` is none (a link).
+    """
+
+    name: str
+    data: bytes
+    scope: str
+    text_column: str | None = None
+    read_as: str | None = None
 
 
 class Ingestion:
@@ -52,6 +60,8 @@ class Ingestion:
         count_tokens: TokenCounter,
         size: ChunkSize,
         limits: ParseLimits,
+        intakes: Intakes,
+        quarantine: Quarantine,
     ) -> None:
         self._reader = reader
         self._writer = writer
@@ -60,6 +70,8 @@ class Ingestion:
         self._count_tokens = count_tokens
         self._size = size
         self._limits = limits
+        self._intakes = intakes
+        self._quarantine = quarantine
         self._model: ModelIdentity | None = None
 
     async def prepare(self) -> None:
@@ -67,21 +79,23 @@ class Ingestion:
 
         Raises UpstreamError when the embedding service does not say which model it runs, and StoreError.
         """
-        reply = await self._embedding.get_json("/info", _INFO_TIMEOUT_S)
-        try:
-            model = reply["models"]["embedding"]
-            running = ModelIdentity(str(model["id"]), str(model["revision"]), int(model["dimension"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise UpstreamError(
-                ErrorCode.UPSTREAM_BAD_REPLY, "embedding does not say which model it runs", stage=Stage.EMBEDDING
-            ) from error
+        running = await running_model(self._embedding)
         await self._writer.initialise(running)
         self._model = running
 
-    async def take_in(self, name: str, data: bytes, scope: str) -> FileResult:
+    def accept(self, name: str, scope: str) -> Intake:
+        """Register a file that will be taken in, so that a deletion from now on reaches it; `finish` has to follow."""
+        return self._intakes.accept(document_id(scope, name))
+
+    def finish(self, intake: Intake) -> None:
+        """Forget a file that was registered, whatever became of it."""
+        self._intakes.close(intake)
+
+    async def take_in(self, source: Source, intake: Intake) -> FileResult:
         """Ingest one file; a fault becomes a rejected result that says why, and changes nothing in the store."""
+        name = source.name
         try:
-            return await self._ingest(name, data, scope)
+            return await self._ingest(source, intake)
         except ParseError as error:
             return _rejected(name, ErrorCode(error.code), error.reason)
         except SteelyardError as error:
@@ -92,17 +106,19 @@ class Ingestion:
         except StoreError as error:
             return _rejected(name, ErrorCode.STORE_UNAVAILABLE, str(error))
 
-    async def _ingest(self, name: str, data: bytes, scope: str) -> FileResult:
+    async def _ingest(self, source: Source, intake: Intake) -> FileResult:
+        intake.check()
+        name, data, scope = source.name, source.data, source.scope
         await self.prepare()
         assert self._model is not None
-        content_sha256 = content_hash(data)
-        its_id = document_id(scope, name)
+        content_sha256 = await self._workers.run(content_hash, data)
+        its_id = intake.document_id
         its_revision = revision(
             content_sha256,
             parser_version=PARSER_VERSION,
             chunker_version=CHUNKER_VERSION,
             embedding_model=str(self._model),
-            parameters=asdict(self._size),
+            parameters=self._parameters(source),
         )
         known = await self._reader.document(its_id, Filter([scope]))
         if known is not None and known.revision == its_revision:
@@ -116,10 +132,10 @@ class Ingestion:
                 tokens=sum(piece.tokens for piece in pieces),
                 notes=list(known.notes),
             )
-        parsed = await parse_isolated(name, data, self._limits)
+        parsed = await self._parse(source, content_sha256)
         spans = await self._workers.run(self._cut, parsed)
         texts = [parsed.text[span.char_start : span.char_end] for span in spans]
-        vectors = await self._embed(texts)
+        vectors = await embed(self._embedding, texts)
         document = Document(
             document_id=its_id,
             revision=its_revision,
@@ -134,7 +150,8 @@ class Ingestion:
             notes=parsed.notes,
         )
         chunks = [_chunk(document, span, text) for span, text in zip(spans, texts, strict=True)]
-        published = await self._writer.publish(document, chunks, vectors, self._model)
+        async with self._intakes.publishing(intake):
+            published = await self._writer.publish(document, chunks, vectors, self._model)
         logs.get().info("document_published", document=its_id, status=published.status, chunks=len(chunks))
         return FileResult(
             name=name,
@@ -146,6 +163,31 @@ class Ingestion:
             notes=list(parsed.notes),
         )
 
+    def _parameters(self, source: Source) -> dict[str, Parameter]:
+        """What shapes the stored document besides its content and the versions."""
+        size: dict[str, Parameter] = asdict(self._size)
+        return size if source.text_column is None else {**size, "text_column": source.text_column}
+
+    async def _parse(self, source: Source, content_sha256: str) -> ParsedDocument:
+        """Parse in a process of its own; content that ends that process is counted against.
+
+        A crash may be the machine's fault, so it is tried again at once. A limit that was reached once would be reached
+        again, so the second try waits until the file is sent again.
+        """
+        while True:
+            self._quarantine.check(content_sha256)
+            try:
+                return await parse_isolated(
+                    source.read_as or source.name, source.data, self._limits, text_column=source.text_column
+                )
+            except (ParserTimeoutError, ParserMemoryError) as error:
+                self._quarantine.note(content_sha256, error)
+                raise
+            except ParserCrashedError as error:
+                self._quarantine.note(content_sha256, error)
+                if self._quarantine.holds(content_sha256):
+                    raise
+
     def _cut(self, parsed: ParsedDocument) -> tuple[ChunkSpan, ...]:
         return chunk(
             parsed,
@@ -153,30 +195,6 @@ class Ingestion:
             max_tokens=self._size.max_tokens,
             overlap_tokens=self._size.overlap_tokens,
         )
-
-    async def _embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Vectors of all texts, float32 [len(texts), d], in their order."""
-        rows: list[npt.NDArray[np.float32]] = []
-        for start in range(0, len(texts), _EMBED_BATCH):
-            batch = list(texts[start : start + _EMBED_BATCH])
-            request = EmbeddingRequest(input=batch, encoding_format="base64")
-            reply = await self._embedding.post("/v1/embeddings", request, EmbeddingResponse)
-            if [entry.index for entry in reply.data] != list(range(len(batch))):
-                raise UpstreamError(
-                    ErrorCode.UPSTREAM_BAD_REPLY,
-                    f"embedding answered {len(batch)} texts with {len(reply.data)} vectors",
-                    stage=Stage.EMBEDDING,
-                )
-            rows += [_row(entry) for entry in reply.data]
-        return np.stack(rows)
-
-
-def _row(entry: EmbeddingData) -> npt.NDArray[np.float32]:
-    try:
-        vector = entry.vector()
-    except ValueError as error:
-        raise UpstreamError(ErrorCode.UPSTREAM_BAD_REPLY, f"embedding: {error}", stage=Stage.EMBEDDING) from error
-    return np.frombuffer(vector.data, dtype="<f4")
 
 
 def _chunk(document: Document, span: ChunkSpan, text: str) -> Chunk:
@@ -194,6 +212,7 @@ def _chunk(document: Document, span: ChunkSpan, text: str) -> Chunk:
         tokens=span.tokens,
         scope=document.scope,
         page=span.page,
+        page_end=span.page_end,
     )
 
 

@@ -11,7 +11,9 @@ from steelyard_contracts.enums import FileStatus, JobState
 from steelyard_contracts.errors import HTTP_STATUS, ErrorCode, SteelyardError
 from steelyard_runtime import context, logs
 
-from .ingestion import Ingestion
+from .fetching import LinkFetcher
+from .ingestion import Ingestion, Source
+from .intakes import Intake
 
 _REMEMBERED = 256
 """Finished jobs that can still be asked for."""
@@ -19,16 +21,35 @@ _REMEMBERED = 256
 _WAITING_BYTES = 512 * 2**20
 """Bytes of files that may wait in memory; more are refused with Retry-After."""
 
+_LINKS_AT_ONCE = 4
+"""Links that are being fetched or wait, fetched, for their turn; each may hold a largest file in memory."""
+
 _FILE_TIMEOUT_S = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One file as it arrived; `fault` says why it is rejected without being looked at."""
+    """One file as it arrived; `fault` says why it is rejected without being looked at, `read_as` as in `Source`."""
 
     name: str
     data: bytes
     fault: FileError | None = None
+    read_as: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link whose document is fetched when its turn comes; `name`, what its document is called, is the link."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What holds for all files of one job."""
+
+    scope: str
+    text_column: str | None = None
 
 
 @dataclass(slots=True)
@@ -51,22 +72,25 @@ class _Running:
 class Jobs:
     """Runs jobs one file at a time; a job goes on when the client that started it is gone."""
 
-    def __init__(self, ingestion: Ingestion) -> None:
+    def __init__(self, ingestion: Ingestion, fetcher: LinkFetcher) -> None:
         self._ingestion = ingestion
+        self._fetcher = fetcher
         self._jobs: OrderedDict[str, _Running] = OrderedDict()
         self._turn = asyncio.Lock()
+        self._fetching = asyncio.Semaphore(_LINKS_AT_ONCE)
         self._waiting_bytes = 0
 
-    def start(self, uploads: Sequence[Upload], scope: str) -> str:
+    def start(self, items: Sequence[Upload | Link], options: Options) -> str:
         """Start a job and return its id; raises `overloaded` when too much is waiting."""
-        size = sum(len(upload.data) for upload in uploads)
+        size = sum(map(_size, items))
         if self._waiting_bytes and self._waiting_bytes + size > _WAITING_BYTES:
             raise SteelyardError(ErrorCode.OVERLOADED, "too many files are waiting to be ingested", retry_after_s=5)
         self._waiting_bytes += size
-        job = _Running(uuid.uuid4().hex, len(uploads))
+        job = _Running(uuid.uuid4().hex, len(items))
         self._jobs[job.job_id] = job
         self._forget_oldest()
-        job.task = asyncio.create_task(self._run(job, uploads, scope))
+        accepted = [(item, self._ingestion.accept(item.name, options.scope)) for item in items]
+        job.task = asyncio.create_task(self._run(job, accepted, options))
         return job.job_id
 
     async def wait(self, job_id: str) -> Job:
@@ -88,26 +112,41 @@ class Jobs:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
-    async def _run(self, job: _Running, uploads: Sequence[Upload], scope: str) -> None:
+    async def _run(self, job: _Running, accepted: Sequence[tuple[Upload | Link, Intake]], options: Options) -> None:
         request_id = context.current().request_id
-        for upload in uploads:
+        for item, intake in accepted:
             try:
-                async with self._turn:
-                    deadline = asyncio.get_running_loop().time() + _FILE_TIMEOUT_S
-                    context.bind(context.RequestContext(request_id, deadline))
-                    job.files.append(await self._take_in(upload, scope))
+                if isinstance(item, Link):
+                    # Outside of the line, so that a slow server keeps nobody's files waiting.
+                    async with self._fetching:
+                        fetched = await self._fetched(item)
+                        job.files.append(await self._in_turn(fetched, intake, options, request_id))
+                else:
+                    job.files.append(await self._in_turn(item, intake, options, request_id))
             finally:
-                self._waiting_bytes -= len(upload.data)
+                self._waiting_bytes -= _size(item)
+                self._ingestion.finish(intake)
 
-    async def _take_in(self, upload: Upload, scope: str) -> FileResult:
+    async def _fetched(self, link: Link) -> Upload:
+        try:
+            fetched = await self._fetcher.fetch(link.name)
+        except SteelyardError as error:
+            return Upload(link.name, b"", FileError(code=error.code, detail=error.detail))
+        return Upload(link.name, fetched.data, read_as=fetched.read_as)
+
+    async def _in_turn(self, upload: Upload, intake: Intake, options: Options, request_id: str) -> FileResult:
         if upload.fault is not None:
             return FileResult(name=upload.name, status=FileStatus.REJECTED, error=upload.fault)
-        try:
-            return await self._ingestion.take_in(upload.name, upload.data, scope)
-        except Exception as error:  # noqa: BLE001  a fault in one file must not take the rest of the line with it
-            logs.get().error("unexpected_error", kind=type(error).__name__, at=logs.place(error))
-            fault = FileError(code=ErrorCode.INTERNAL, detail="an unexpected error; the log has its place")
-            return FileResult(name=upload.name, status=FileStatus.REJECTED, error=fault)
+        source = Source(upload.name, upload.data, options.scope, options.text_column, upload.read_as)
+        async with self._turn:
+            deadline = asyncio.get_running_loop().time() + _FILE_TIMEOUT_S
+            context.bind(context.RequestContext(request_id, deadline))
+            try:
+                return await self._ingestion.take_in(source, intake)
+            except Exception as error:  # noqa: BLE001  a fault in one file must not take the rest of the line with it
+                logs.get().error("unexpected_error", kind=type(error).__name__, at=logs.place(error))
+                fault = FileError(code=ErrorCode.INTERNAL, detail="an unexpected error; the log has its place")
+                return FileResult(name=upload.name, status=FileStatus.REJECTED, error=fault)
 
     def _job(self, job_id: str) -> _Running:
         try:
@@ -119,6 +158,10 @@ class Jobs:
         finished = [job.job_id for job in self._jobs.values() if job.task is not None and job.task.done()]
         for job_id in finished[: max(0, len(self._jobs) - _REMEMBERED)]:
             del self._jobs[job_id]
+
+
+def _size(item: Upload | Link) -> int:
+    return len(item.data) if isinstance(item, Upload) else 0
 
 
 def status_of(job: Job) -> int:

@@ -1,6 +1,7 @@
 """`/v1/dataprep/ingest`, `/get`, `/delete` and `/jobs/{id}`."""
 
 from dataclasses import dataclass
+from json import JSONDecodeError
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -16,17 +17,20 @@ from steelyard_contracts.dataprep import (
     Job,
 )
 from steelyard_contracts.errors import ErrorCode, SteelyardError
+from steelyard_runtime import strict_json
 from steelyard_runtime.body import StrictRoute
 from steelyard_runtime.replies import json_reply
 
 from .catalogue import Catalogue
-from .jobs import Jobs, Upload, status_of
+from .jobs import Jobs, Link, Options, Upload, status_of
+from .links import LinkPolicy
 from .multipart import whole_form
 from .names import source_name
 
 router = APIRouter(route_class=StrictRoute, tags=["dataprep"], prefix="/v1/dataprep")
 
-_FIELDS = frozenset({"files", "scope", "wait", "link_list"})
+_FIELDS = frozenset({"files", "scope", "wait", "text_column", "link_list"})
+_MAX_LINKS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class Dataprep:
     jobs: Jobs
     catalogue: Catalogue
     max_file_bytes: int
+    links: LinkPolicy
 
 
 def _dataprep(request: Request) -> Dataprep:
@@ -45,21 +50,25 @@ def _dataprep(request: Request) -> Dataprep:
 
 @router.post("/ingest", response_model=Job)
 async def ingest(request: Request, dataprep: Annotated[Dataprep, Depends(_dataprep)]) -> Response:
-    """Take in files (multipart field `files`, as many as you like).
+    """Take in files (multipart field `files`, as many as you like) and links (`link_list`, a JSON list).
 
-    Optional fields: `scope`, and `wait=false` to get the job's id at once. The reply has one result per file: status
-    200 when all were taken in, 207 when some were rejected, the error's own status when all were.
+    Optional fields: `scope`; `text_column`, the one column of CSV and JSONL files that becomes text; `wait=false` to
+    get the job's id at once. The reply has one result per file and link, files first: status 200 when all were taken
+    in, 207 when some were rejected, the error's own status when all were.
     """
     async with whole_form(request) as form:
         _refuse_unknown(form)
-        scope = dataprep.catalogue.scope(_text(form, "scope"))
-        uploads = [await _read(item, dataprep.max_file_bytes) for item in form.getlist("files")]
+        options = Options(dataprep.catalogue.scope(_text(form, "scope")), _text(form, "text_column") or None)
+        items = [
+            *[await _read(item, dataprep.max_file_bytes) for item in form.getlist("files")],
+            *_links(_text(form, "link_list"), dataprep.links),
+        ]
         wait = _text(form, "wait") or "true"
     if wait not in ("true", "false"):
         raise SteelyardError(ErrorCode.INVALID_REQUEST, "wait: should be true or false")
-    if not uploads:
+    if not items:
         raise SteelyardError(ErrorCode.INVALID_REQUEST, "files: no file was sent")
-    job_id = dataprep.jobs.start(uploads, scope)
+    job_id = dataprep.jobs.start(items, options)
     job = await dataprep.jobs.wait(job_id) if wait == "true" else dataprep.jobs.report(job_id)
     return json_reply(job, status_of(job))
 
@@ -71,8 +80,9 @@ async def job(job_id: str, dataprep: Annotated[Dataprep, Depends(_dataprep)]) ->
 
 
 @router.post("/get", response_model=DocumentList)
-async def documents(body: GetRequest, dataprep: Annotated[Dataprep, Depends(_dataprep)]) -> Response:
-    """The published documents, a page at a time."""
+async def documents(dataprep: Annotated[Dataprep, Depends(_dataprep)], body: GetRequest | None = None) -> Response:
+    """The published documents by ascending id, a page at a time; without a body, as OPEA's clients ask, the first."""
+    body = body or GetRequest()
     return json_reply(await dataprep.catalogue.documents(body.scopes, body.after, body.limit))
 
 
@@ -88,11 +98,32 @@ def _refuse_unknown(form: FormData) -> None:
         raise SteelyardError(
             ErrorCode.INVALID_REQUEST, f"the form has an unknown field; known are {', '.join(sorted(_FIELDS))}"
         )
-    if _text(form, "link_list"):
+
+
+def _links(text: str | None, policy: LinkPolicy) -> list[Link | Upload]:
+    """The links of a JSON list; one that is refused is rejected alone, as a file would be."""
+    if not text:
+        return []
+    if not policy.enabled:
         raise SteelyardError(ErrorCode.LINKS_DISABLED, "link_list: ingestion of links is switched off")
+    try:
+        links = strict_json.loads(text.encode())
+    except JSONDecodeError as error:
+        raise SteelyardError(ErrorCode.INVALID_REQUEST, f"link_list: is not JSON ({error.msg})") from None
+    if not isinstance(links, list) or len(links) > _MAX_LINKS or not all(isinstance(link, str) for link in links):
+        raise SteelyardError(ErrorCode.INVALID_REQUEST, f"link_list: should be a list of up to {_MAX_LINKS} texts")
+    found: list[Link | Upload] = []
+    for link in links:
+        try:
+            found.append(Link(str(policy.checked_url(link))))
+        except SteelyardError as error:
+            found.append(Upload("(a link)", b"", FileError(code=error.code, detail=error.detail)))
+    return found
 
 
 def _text(form: FormData, name: str) -> str | None:
+    if len(form.getlist(name)) > 1:
+        raise SteelyardError(ErrorCode.INVALID_REQUEST, f"{name}: is given more than once")
     value = form.get(name)
     if isinstance(value, UploadFile):
         raise SteelyardError(ErrorCode.INVALID_REQUEST, f"{name}: should be a text, not a file")

@@ -1,8 +1,9 @@
 """Settings of the ingestion service."""
 
+from ipaddress import ip_network
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from steelyard_runtime.settings.groups import (
     EmbeddingModelSettings,
@@ -11,7 +12,18 @@ from steelyard_runtime.settings.groups import (
     ScopeSettings,
     StoreSettings,
 )
-from steelyard_runtime.settings.types import FloatSetting, IntSetting
+from steelyard_runtime.settings.types import Allowed, FloatSetting, IntSetting, OptionalNamesSetting
+
+from .links import Network
+
+
+def _networks(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    for name in names or ():
+        try:
+            ip_network(name)
+        except ValueError:
+            raise ValueError(f"has {name!r}, which is not a network such as 10.1.0.0/16") from None
+    return names
 
 
 class DataprepSettings(ProcessSettings, ScopeSettings, StoreSettings, EmbeddingModelSettings, EmbeddingUrlSettings):
@@ -38,3 +50,18 @@ class DataprepSettings(ProcessSettings, ScopeSettings, StoreSettings, EmbeddingM
     parser_memory_mb: Annotated[IntSetting, Field(ge=256, le=65_536)] = Field(
         default=1536, description="Memory that parsing one file may take, in MiB."
     )
+    dataprep_link_hosts: OptionalNamesSetting = Field(
+        default=None,
+        description="Hosts whose links are taken in, such as `docs.example.org` or `*.example.org:8443`; empty = none.",
+    )
+    dataprep_link_networks: Annotated[
+        OptionalNamesSetting, AfterValidator(_networks), Allowed("networks separated by commas, or empty")
+    ] = Field(
+        default=None,
+        description="Networks beyond the public internet that links may lead to, such as `10.1.0.0/16`; empty = none.",
+    )
+
+    @property
+    def link_networks(self) -> tuple[Network, ...]:
+        """The networks as they are compared with."""
+        return tuple(ip_network(name) for name in self.dataprep_link_networks or ())

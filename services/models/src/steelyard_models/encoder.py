@@ -12,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import EncoderError, TextTooLongError
-from .silent_onnxruntime import ort
+from .onnx_session import OnnxSession
 from .tokenizer import TextTokenizer
 
 Vectors = npt.NDArray[np.float32]
 
 TOKENS_PER_BATCH = 4096
 FREE_PADDING = 256
-_NUMPY_TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
 
 class OnnxTextEncoder:
@@ -33,28 +32,14 @@ class OnnxTextEncoder:
         """
         self.tokenizer = TextTokenizer(folder)
         self.max_tokens = max_tokens
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        # A spinning thread steals the core from the other services: under load 6 against 33 tokens/s of the LLM.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3
         path = folder / "model.onnx"
-        try:
-            self._session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime has no common base class for its errors
-            raise EncoderError(f"{path}: {error}") from error
-        self._inputs = {entry.name: _NUMPY_TYPES.get(entry.type) for entry in self._session.get_inputs()}
-        unusable = sorted(set(self._inputs) - {"input_ids", "attention_mask", "token_type_ids"})
-        if unusable or None in self._inputs.values():
-            raise EncoderError(f"{path}: unusable inputs {unusable or self._inputs}")
-        output = self._session.get_outputs()[0]
-        if len(output.shape) != 3 or not isinstance(output.shape[2], int):
+        self._session = OnnxSession(path, threads)
+        shape = self._session.output_shape
+        if len(shape) != 3 or not isinstance(shape[2], int):
             raise EncoderError(
-                f"{path}: output {output.name!r} has shape {output.shape}, expected [batch, tokens, width]"
+                f"{path}: output {self._session.output!r} has shape {shape}, expected [batch, tokens, width]"
             )
-        self._output = output.name
-        self.dimension: int = output.shape[2]
+        self.dimension: int = shape[2]
         self._unknown = self.tokenizer.token_id("[UNK]")
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -112,13 +97,7 @@ class OnnxTextEncoder:
                 ids[i, : lengths[row]], template = encoded[row][0], encoded[row][1]
                 mask[i, : lengths[row]] = 1
                 own[i, : lengths[row]] = ~np.array(template)
-            named = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-            try:
-                hidden = self._session.run([self._output], {n: named[n].astype(t) for n, t in self._inputs.items()})[0]
-            except Exception as error:  # onnxruntime has no common base class for its errors
-                raise EncoderError(
-                    f"the model failed on {shape[0]} texts of up to {shape[1]} tokens: {error}"
-                ) from error
+            hidden = self._session.run({"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)})
             yield _Batch(rows, ids, mask, own, hidden)
 
 

@@ -117,6 +117,12 @@ class TextTokenizer:
         # Unlike a batch, a single text is encoded without letting any other thread run.
         return self._tokenizer.encode_batch([text], add_special_tokens=special)[0]
 
+    def encode_pair_inputs(self, query: str, documents: Sequence[str]) -> list[tuple[list[int], list[int]]]:
+        """Return per document the input ids of its pair in the model's template, and their token type ids."""
+        pairs = [(query, document) for document in documents]
+        encodings = self._tokenizer.encode_batch_fast(pairs, add_special_tokens=True)
+        return [(list(e.ids), list(e.type_ids)) for e in encodings]
+
 
 def _encoded(encoding: Encoding) -> Encoded:
     # sequence_ids is None exactly for tokens that the template added; a special token that a text spells out

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
 
@@ -13,11 +13,12 @@ from steelyard_models.calibration import load_calibration
 from steelyard_models.catalogue import load_catalogue
 from steelyard_models.errors import ModelError
 from steelyard_runtime import logs
-from steelyard_runtime.app import Running, Service, create_app
+from steelyard_runtime.app import Facts, Running, Service, create_app
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.metrics import Metrics
 
-from .backends.local import LocalBackend
+from .backends.api_key import api_key
+from .backends.open import OpenBackend, open_backend
 from .backends.port import RerankBackendError
 from .input_copy import STABLE_CHARS
 from .judging import Judge
@@ -28,16 +29,17 @@ from .settings import RerankerSettings
 
 
 def build(settings: RerankerSettings) -> FastAPI:
-    """Build the app; the model is loaded when it starts. Raises UnknownModelError."""
-    model = load_catalogue().model(settings.embedding_model_id)
+    """Build the app; the backend is opened when it starts.
+
+    Raises UnknownModelError, and ValueError for an API key that can not be read, before anything listens.
+    """
+    api_key(settings.rerank_api_key_file)
     service = Service(
         stage=Stage.RERANKER,
         title="Steelyard reranker",
         description="Scores candidates, weighs each against its cost, and accounts for all.",
         policy={
-            "reranker": f"late-interaction:{model.name}",
-            "revision": model.revision,
-            "calibration": load_calibration().digest(),
+            **_declared(settings),
             "strategy": settings.reranking_strategy,
             "selection": asdict(settings.selection),
             "pairs": settings.pairs.policy,
@@ -50,12 +52,10 @@ def build(settings: RerankerSettings) -> FastAPI:
             ModelError: ErrorCode.MODEL_UNAVAILABLE,
         },
         limits={
-            "max_tokens": model.max_tokens,
-            "pair_tokens": settings.rerank_pair_budget_tokens or 2 * model.max_tokens,
+            "pair_tokens": settings.rerank_pair_budget_tokens,
             "min_doc_tokens": settings.rerank_min_doc_tokens,
             "max_chars_per_doc": settings.rerank_max_chars_per_doc,
         },
-        models={"reranker": {"id": f"late-interaction:{model.name}", "revision": model.revision}},
     )
 
     @asynccontextmanager
@@ -64,19 +64,48 @@ def build(settings: RerankerSettings) -> FastAPI:
             logs.get().warning(
                 "max_chars_per_doc_is_small", value=settings.rerank_max_chars_per_doc, stable=STABLE_CHARS
             )
-        folder = None if settings.steelyard_model_dir is None else Path(settings.steelyard_model_dir)
         degraded = metrics.counter("rerank_degraded_total", "Replies in cosine order.", ("reason",))
         names = ("scoring", "probing", "planning", "selecting")
         scoring, probing, planning, selecting = pools = [Workers(name, threads=1) for name in names]
         try:
-            backend = LocalBackend(
-                settings.embedding_model_id, folder, settings.rerank_threads, scoring=scoring, probing=probing
-            )
-            judge = Judge(backend, backend.format, settings.pairs, planning)
-            ranking = Ranking(settings, judge, selecting, degraded)
-            yield Running(Reranker(ranking, judge, settings.selection, selecting), probes={"model": backend.probe})
+            async with open_backend(
+                settings, scoring=scoring, probing=probing, declared_limit=settings.rerank_pair_budget_tokens
+            ) as opened:
+                judge = Judge(opened.backend, opened.pair_format, settings.pairs, planning)
+                ranking = Ranking(settings, judge, selecting, degraded)
+                yield Running(
+                    Reranker(ranking, judge, settings.selection, selecting),
+                    probes={"model": opened.backend.probe},
+                    facts=lambda: _facts(opened, settings),
+                )
         finally:
             for workers in pools:
                 workers.close()
 
     return create_app(service, settings, lifespan, [router])
+
+
+def _declared(settings: RerankerSettings) -> dict[str, Any]:
+    """What is known of the reranker before it is opened, for the policy of replies that no model had a part in."""
+    if settings.rerank_backend == "local":
+        model = load_catalogue().model(settings.embedding_model_id)
+        return {
+            "reranker": f"late-interaction:{model.name}",
+            "revision": model.revision,
+            "calibration": load_calibration().digest(),
+        }
+    return {
+        "backend": settings.rerank_backend,
+        "reranker": settings.rerank_model_dir if settings.rerank_backend == "onnx" else settings.reranker_model_id,
+        "dialect": asdict(settings.dialect),
+    }
+
+
+def _facts(opened: OpenBackend, settings: RerankerSettings) -> Facts:
+    """What `/info` says of the running reranker; a server's revision and limit are known once it has been asked."""
+    limit = None if opened.pair_format is None else opened.pair_format.limit
+    budget = settings.rerank_pair_budget_tokens
+    return Facts(
+        limits={"max_tokens": limit, "pair_tokens": limit if budget is None else budget},
+        models={"reranker": {"id": opened.backend.model_id, **opened.backend.policy}},
+    )

@@ -21,6 +21,7 @@ from .backends.port import RerankBackendError, RowFault
 from .judging import Judge
 from .ledger import decided, dropped
 from .pairs import Judgement, Passage
+from .pairs.settings import TOKENIZER_SETTING
 from .selection import Candidate, Candidates, Embeddings, SelectionSettings, select
 from .settings import RerankerSettings
 
@@ -118,7 +119,7 @@ def _require_tokens(rows: Sequence[Row]) -> None:
         if row.tokens is None:
             raise SteelyardError(
                 ErrorCode.TOKENS_UNKNOWN,
-                f"chunk {row.chunk_id!r} comes without `tokens`, which adaptive weighs; RERANKER_TOKENIZER names no"
+                f"chunk {row.chunk_id!r} comes without `tokens`, which adaptive weighs; {TOKENIZER_SETTING} names no"
                 " tokenizer to count them with",
             )
 

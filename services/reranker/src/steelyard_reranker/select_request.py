@@ -14,22 +14,27 @@ from .selection import Candidate, Candidates, Embeddings, SelectionSettings, sel
 
 
 def run(request: SelectRequest, settings: SelectionSettings | None = None) -> SelectResponse:
-    """Select among scored candidates; ties are broken by id, so that the order of the list decides nothing.
+    """Select among scored candidates; ties are broken by retrieval rank where it is given, then by id, so that the
+    order of the list decides nothing.
 
-    `settings` are the defaults that the request's own values replace. Raises `invalid_request` for an id that repeats,
-    and EmbeddingMisalignedError for `adaptive` without a usable vector per candidate.
+    `settings` are the defaults that the request's own values replace. Raises `invalid_request` for an id that repeats
+    and for ranks of some candidates only, and EmbeddingMisalignedError for `adaptive` without a usable vector per
+    candidate.
     """
     ids = [candidate.id for candidate in request.candidates]
     if len(set(ids)) != len(ids):
         raise SteelyardError(ErrorCode.INVALID_REQUEST, "candidates: an id appears twice")
+    unranked = sum(one.retrieval_rank is None for one in request.candidates)
+    if unranked not in (0, len(ids)):
+        raise SteelyardError(ErrorCode.INVALID_REQUEST, f"candidates: {unranked} of {len(ids)} have no retrieval_rank")
     merged = merged_settings(request, settings or SelectionSettings())
     candidates = Candidates.from_records(
-        Candidate(one.id, one.score, one.tokens, one.text) for one in request.candidates
+        Candidate(one.id, one.score, one.tokens, one.text, one.retrieval_rank or 0) for one in request.candidates
     )
     by_id = {one.id: array_of(one.embedding) for one in request.candidates if one.embedding is not None}
     query = None if request.query_embedding is None else array_of(request.query_embedding)
     selection = select(request.strategy, candidates, merged, Embeddings(by_id, query))
-    ranks = {one.id: rank for rank, one in enumerate(request.candidates, start=1)}
+    ranks = {one.id: one.retrieval_rank or place for place, one in enumerate(request.candidates, start=1)}
     scores = {one.id: one.score for one in request.candidates}
     return SelectResponse(
         outcome=Outcome(selection.outcome),

@@ -1,8 +1,8 @@
 """Settings of the reranker service."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
 from steelyard_contracts.enums import PairPolicy, WindowAggregation
 from steelyard_runtime.settings.base import Settings
@@ -14,11 +14,31 @@ from steelyard_runtime.settings.groups import (
     RerankFailureSettings,
     StrategySettings,
 )
-from steelyard_runtime.settings.types import IntSetting, OptionalCountSetting
+from steelyard_runtime.settings.types import (
+    Allowed,
+    IntSetting,
+    OptionalCountSetting,
+    OptionalTextSetting,
+    OptionalUrlSetting,
+)
 
+from .backends.scale import Scale
+from .backends.wire_dialect import WORDS, WireDialect, parse_dialect, part_names
 from .pairs import PairSettings
 from .pairs.settings import LEAST_DOC_TOKENS
 from .selection import SelectionSettings
+
+
+def _is_dialect(value: str | None) -> str | None:
+    if value is not None:
+        parse_dialect(value, WireDialect())
+    return value
+
+
+DialectSetting = Annotated[OptionalTextSetting, AfterValidator(_is_dialect), Allowed(WORDS)]
+_DIALECT_PARTS = {"cohere": frozenset(WireDialect.__dataclass_fields__), "onnx": frozenset({"scale"})}
+"""The parts of RERANK_DIALECT that a backend reads; the others read none."""
+_REMOTE = frozenset({"tei", "cohere", "pinecone"})
 
 
 class PairLengthSettings(Settings):
@@ -76,17 +96,58 @@ class RerankerSettings(
     reranker_port: Annotated[IntSetting, Field(ge=0, le=65535)] = Field(
         default=8000, description="Port of the reranker service; 0 takes a free one."
     )
-    rerank_backend: Literal["local"] = Field(
-        default="local", description="Who scores pairs: local is late interaction with the embedding model's files."
+    rerank_backend: Literal["local", "onnx", "tei", "cohere", "pinecone"] = Field(
+        default="local",
+        description="Who scores pairs: the embedding model's files (local), a cross-encoder here (onnx), or a server.",
     )
     reranker_model_id: str = Field(
         default="BAAI/bge-reranker-v2-m3",
         min_length=1,
-        description="Model that a remote backend is asked for; local scores with its own and does not read this.",
+        description="Model that tei, cohere and pinecone are asked for; local and onnx go by their files.",
+    )
+    rerank_url: OptionalUrlSetting = Field(
+        default=None, description="Base URL of the model server of tei and cohere; for pinecone in place of its own."
+    )
+    rerank_api_key_file: OptionalTextSetting = Field(
+        default=None, description="File with the key that the model server is shown; empty = none."
+    )
+    rerank_model_dir: OptionalTextSetting = Field(
+        default=None,
+        description="Folder with the reranker's tokenizer.json, by which pairs are measured; for onnx also model.onnx.",
+    )
+    rerank_dialect: DialectSetting = Field(
+        default=None,
+        description="How a cohere server differs from Cohere v2; for onnx `scale` alone, logit unless it is given.",
     )
     rerank_threads: Annotated[IntSetting, Field(ge=1, le=64)] = Field(
         default=1, description="Threads of the in-process reranking model."
     )
+
+    @model_validator(mode="after")
+    def _backend_has_what_it_needs(self) -> Self:
+        backend = f"RERANK_BACKEND={self.rerank_backend}"
+        if self.rerank_backend in ("tei", "cohere") and self.rerank_url is None:
+            raise ValueError(f"{backend} needs RERANK_URL, the base URL of the model server")
+        if self.rerank_backend == "pinecone" and self.rerank_api_key_file is None:
+            raise ValueError(f"{backend} needs RERANK_API_KEY_FILE, a file with the API key")
+        if self.rerank_backend == "onnx" and self.rerank_model_dir is None:
+            raise ValueError(f"{backend} needs RERANK_MODEL_DIR, a folder with model.onnx and tokenizer.json")
+        if self.rerank_backend not in _REMOTE:
+            for name in ("rerank_url", "rerank_api_key_file"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"{backend} reads no {name.upper()}; take it away, or name a remote backend")
+        if self.rerank_backend == "local" and self.rerank_model_dir is not None:
+            raise ValueError(f"{backend} reads no RERANK_MODEL_DIR; STEELYARD_MODEL_DIR has its files")
+        unread = part_names(self.rerank_dialect or "") - _DIALECT_PARTS.get(self.rerank_backend, frozenset())
+        if unread:
+            raise ValueError(f"{backend} does not read {', '.join(sorted(unread))} of RERANK_DIALECT")
+        return self
+
+    @property
+    def dialect(self) -> WireDialect:
+        """RERANK_DIALECT with the defaults of the backend for the parts that it leaves out."""
+        scale = Scale.LOGIT if self.rerank_backend == "onnx" else Scale.PROBABILITY
+        return parse_dialect(self.rerank_dialect or "", WireDialect(scale=scale))
 
     @property
     def policy(self) -> dict[str, object]:

@@ -7,10 +7,11 @@ from fastapi import FastAPI
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode
+from steelyard_runtime import context, logs
 from steelyard_runtime.app import Running, Service, create_app, service_token
 from steelyard_runtime.http import Upstream
 from steelyard_runtime.metrics import Metrics
-from steelyard_store.embedded import EmbeddedReader
+from steelyard_store import opening
 from steelyard_store.errors import DimensionMismatch, InvalidQuery, ScopeRequired, StoreError
 
 from .fusion import RRF_K
@@ -20,7 +21,8 @@ from .settings import RetrieverSettings
 
 
 def build(settings: RetrieverSettings) -> FastAPI:
-    """Build the app; the store is opened when it starts."""
+    """Build the app; the store is opened when it starts. Raises ValueError for a password file that holds none."""
+    location = opening.locate(settings)
     service = Service(
         stage=Stage.RETRIEVER,
         title="Steelyard retriever",
@@ -36,13 +38,20 @@ def build(settings: RetrieverSettings) -> FastAPI:
     )
 
     @asynccontextmanager
-    async def lifespan(_metrics: Metrics) -> AsyncIterator[Running]:
-        store = EmbeddedReader(settings.store_path)
-        try:
-            async with Upstream(Stage.EMBEDDING, settings.embedding_url, token=service_token(settings)) as embedding:
-                retriever = Retriever(store, embedding, settings)
-                yield Running(retriever, probes={"store": retriever.probe})
-        finally:
-            await store.close()
+    async def lifespan(metrics: Metrics) -> AsyncIterator[Running]:
+        fallbacks = metrics.counter(
+            "store_exact_fallbacks_total", "Vector searches that the store's index could not answer.", ("reason",)
+        )
+
+        def count_fallback(reason: str) -> None:
+            fallbacks.labels(reason).inc()
+            logs.get().warning("store_exact_fallback", reason=reason)
+
+        async with (
+            opening.open_reader(location, remaining=context.remaining_s, on_fallback=count_fallback) as store,
+            Upstream(Stage.EMBEDDING, settings.embedding_url, token=service_token(settings)) as embedding,
+        ):
+            retriever = Retriever(store, embedding, settings)
+            yield Running(retriever, probes={"store": retriever.probe})
 
     return create_app(service, settings, lifespan, [router])

@@ -146,6 +146,7 @@ def _metadata(candidate: Candidate, vector: Vector | None) -> CandidateMetadata:
         char_start=chunk.char_start,
         char_end=chunk.char_end,
         page=chunk.page,
+        page_end=chunk.page_end,
         parent_id=chunk.parent_id,
         scope=chunk.scope,
         tokens=chunk.tokens,

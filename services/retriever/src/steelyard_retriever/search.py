@@ -50,7 +50,7 @@ async def search(store: ChunkReader, request: RetrievalRequest, query: Query, al
             return await _hybrid(store, request, query, allowed)
         case SearchType.HIERARCHICAL:
             raise SteelyardError(
-                ErrorCode.SEARCH_TYPE_UNSUPPORTED, "search_type: the embedded store has no document tree to search"
+                ErrorCode.SEARCH_TYPE_UNSUPPORTED, "search_type: this store has no document tree to search"
             )
 
 

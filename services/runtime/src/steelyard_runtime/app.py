@@ -17,6 +17,7 @@ from steelyard_contracts.health import HealthCheck, Info, Statistics
 
 from . import logs, middleware, problems
 from .body import StrictRoute
+from .guard import Guard, TokenGuard
 from .health import Health, Probe
 from .metrics import Metrics
 from .policy import policy_hash
@@ -37,7 +38,8 @@ class Service:
     """What a service tells the app factory about itself.
 
     `errors` maps its domain exceptions to error codes; `policy` are the settings whose hash is in every reply;
-    `openai_paths` are the routes whose errors are OpenAI's error objects; `max_body_mb` replaces the common limit.
+    `openai_paths` are the routes whose errors are OpenAI's error objects; `max_body_mb` replaces the common limit;
+    `guard` replaces the common one, which asks for the service token.
     """
 
     stage: Stage
@@ -49,14 +51,29 @@ class Service:
     models: Mapping[str, Any] = field(default_factory=dict)
     openai_paths: frozenset[str] = frozenset()
     max_body_mb: int | None = None
+    guard: Guard | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a service learns of its models only while it runs; added to what `Service` says of them."""
+
+    limits: Mapping[str, int | float | None] = field(default_factory=dict)
+    models: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What a service's lifespan gives back: its resources for the routes, and the probes of what it depends on."""
+    """What a service's lifespan gives back.
+
+    Its resources for the routes, the probes of what it depends on, and the facts for `/info`, asked for every time.
+    Without the `optional` dependencies the service is ready all the same, because it answers without them.
+    """
 
     resources: Any
     probes: Mapping[str, Probe] = field(default_factory=dict)
+    facts: Callable[[], Facts] = Facts
+    optional: frozenset[str] = frozenset()
 
 
 Lifespan = Callable[[Metrics], AbstractAsyncContextManager[Running]]
@@ -76,9 +93,10 @@ def create_app(
     @asynccontextmanager
     async def run(app: FastAPI) -> AsyncIterator[None]:
         async with _opened(lifespan(metrics)) as running:
-            health = Health(service.stage, running.probes)
+            health = Health(service.stage, running.probes, running.optional)
             app.state.resources = running.resources
             app.state.health = health
+            app.state.facts = running.facts
             await health.start()
             try:
                 yield
@@ -96,6 +114,7 @@ def create_app(
     )
     app.router.route_class = StrictRoute
     app.state.policy_hash = policy
+    app.state.facts = Facts
     app.state.max_json_bytes = settings.steelyard_max_body_mb * 2**20
     problems.install(app, service.stage, service.errors, service.openai_paths)
     middleware.install(
@@ -108,7 +127,7 @@ def create_app(
             timeout_s=settings.steelyard_request_timeout_s,
         ),
         policy_hash=policy,
-        token=service_token(settings),
+        guard=service.guard or TokenGuard(service_token(settings)),
         openai_paths=service.openai_paths,
     )
     for router in routers:
@@ -165,7 +184,7 @@ def _operations(service: Service, policy: str, metrics: Metrics) -> APIRouter:
 
     @router.get("/ready")
     async def ready(request: Request) -> Response:
-        """Say whether every dependency is usable, with the cause for each that is not; 503 when one is not."""
+        """Say whether every dependency is usable, and if not, why; 503 when a required one is not."""
         readiness = request.app.state.health.readiness()
         return JSONResponse(readiness.model_dump(mode="json"), status_code=200 if readiness.ready else 503)
 
@@ -179,15 +198,16 @@ def _operations(service: Service, policy: str, metrics: Metrics) -> APIRouter:
         return JSONResponse(reply.model_dump(mode="json", by_alias=True), status_code=status)
 
     @router.get("/info")
-    async def info() -> Info:
+    async def info(request: Request) -> Info:
         """Limits, models and policy."""
+        facts: Facts = request.app.state.facts()
         return Info(
             service=service.stage,
             version=VERSION,
             policy_hash=policy,
             policy=dict(service.policy),
-            limits=dict(service.limits),
-            models=dict(service.models),
+            limits={**service.limits, **facts.limits},
+            models={**service.models, **facts.models},
         )
 
     @router.get("/metrics")

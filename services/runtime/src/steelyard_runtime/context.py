@@ -9,13 +9,16 @@ from dataclasses import dataclass, field
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 
+from .guard import Caller
+
 
 @dataclass(slots=True)
 class RequestContext:
     """One request.
 
-    `deadline` is on the event loop's clock (`asyncio.get_running_loop().time()`), in seconds. `policy_hash` is the
-    service's own until the request has decided on its effective policy.
+    `caller` is who sent it, nobody in particular until it was admitted. `deadline` is on the event loop's clock
+    (`asyncio.get_running_loop().time()`), in seconds. `policy_hash` is the service's own until the request has decided
+    on its effective policy.
     """
 
     request_id: str
@@ -23,6 +26,7 @@ class RequestContext:
     traceparent: str | None = None
     timings_ms: dict[str, float] = field(default_factory=dict)
     policy_hash: str = ""
+    caller: Caller = field(default_factory=Caller)
 
     def remaining_s(self) -> float:
         """Seconds until the deadline; raises `deadline_exceeded` when none are left."""
@@ -54,6 +58,12 @@ def deadline() -> float | None:
     """The deadline of the request being served, on the event loop's clock in seconds; None outside of a request."""
     request = _current.get(None)
     return None if request is None else request.deadline
+
+
+def remaining_s() -> float | None:
+    """Seconds until the deadline of the request being served, None outside of one; raises `deadline_exceeded`."""
+    request = _current.get(None)
+    return None if request is None else request.remaining_s()
 
 
 def bind(context: RequestContext) -> None:

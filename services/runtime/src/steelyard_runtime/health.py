@@ -15,12 +15,13 @@ _PROBE_TIMEOUT_S = 5.0
 
 
 class Health:
-    """The state of one service's dependencies."""
+    """The state of one service's dependencies; the service is ready without those that are `optional`."""
 
-    def __init__(self, service: str, probes: Mapping[str, Probe]) -> None:
+    def __init__(self, service: str, probes: Mapping[str, Probe], optional: frozenset[str] = frozenset()) -> None:
         self._service = service
         self._probes = dict(probes)
-        self._state = {name: Dependency(name=name, ready=False, cause="not looked at yet") for name in probes}
+        self._optional = optional
+        self._state = {name: self._found(name, "not looked at yet") for name in probes}
         self._watching: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -43,7 +44,7 @@ class Health:
         dependencies = list(self._state.values())
         return Readiness(
             service=self._service,
-            ready=all(dependency.ready for dependency in dependencies),
+            ready=all(dependency.ready or not dependency.required for dependency in dependencies),
             dependencies=dependencies,
         )
 
@@ -58,11 +59,14 @@ class Health:
             async with asyncio.timeout(_PROBE_TIMEOUT_S):
                 await probe()
         except TimeoutError:
-            after = Dependency(name=name, ready=False, cause=f"no answer within {_PROBE_TIMEOUT_S:g} s")
+            after = self._found(name, f"no answer within {_PROBE_TIMEOUT_S:g} s")
         except Exception as error:  # noqa: BLE001  whatever a probe raises is the cause that an operator reads
-            after = Dependency(name=name, ready=False, cause=str(error) or type(error).__name__)
+            after = self._found(name, str(error) or type(error).__name__)
         else:
-            after = Dependency(name=name, ready=True)
+            after = self._found(name)
         if after != before:
             logs.get().info("dependency_changed", dependency=name, ready=after.ready, cause=after.cause)
         self._state[name] = after
+
+    def _found(self, name: str, cause: str | None = None) -> Dependency:
+        return Dependency(name=name, ready=cause is None, required=name not in self._optional, cause=cause)

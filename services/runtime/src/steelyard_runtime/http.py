@@ -1,25 +1,34 @@
-"""The one async HTTP client: a pooled connection to one neighbour, with a total deadline and a cap on every reply."""
+"""The one async HTTP client: pooled connections to one neighbour, with a total deadline, a cap on every reply, and the
+neighbour's guard in front.
+"""
 
 import asyncio
 import errno
+import io
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from json import JSONDecodeError
-from types import SimpleNamespace
 from typing import Any, Self, TypeVar
 
 import aiohttp
 import orjson
+from aiohttp.client_reqrep import ConnectionKey
+from aiohttp.connector import Connection
+from aiohttp.tracing import Trace
 from pydantic import BaseModel, ValidationError
 
 from steelyard_contracts import headers
 from steelyard_contracts.enums import Stage
-from steelyard_contracts.errors import UpstreamError
+from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_contracts.health import Readiness
 
 from . import context, strict_json
-from .upstream_errors import Faults
+from .metrics import Metrics
+from .retry_budget import RetryBudget
+from .upstream_errors import Faults, NoReplyError
+from .upstream_guard import UpstreamGuard
 
 Payload = TypeVar("Payload", bound=BaseModel)
 
@@ -28,39 +37,63 @@ _KEEPALIVE_S = 30.0
 """Shorter than the servers' 75 s, so that a connection is not reused at the moment its server closes it."""
 _HOP_MARGIN_MS = 5
 """What a hop keeps of the deadline for itself, to be able to answer before its caller gives up."""
+_ONE_PIECE_BYTES = 2**20
+_PROBES = 2
+"""Connections beyond those of the calls, so that a neighbour can be looked at while all of them wait."""
+_FAIR_S = 1.0
+"""A call that had less time than this says nothing about its neighbour by missing it: the caller chose the time."""
 _CLOSED = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
 
 
-@dataclass(slots=True)
-class _Attempt:
-    """One sending of a request; `reused` says that it went over a connection that had served before."""
+@dataclass(frozen=True, slots=True)
+class RawReply:
+    """A reply as it came, whatever its status. Header names are in any case."""
 
-    reused: bool = False
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+_REUSED: ContextVar[bool] = ContextVar("steelyard_connection_reused", default=False)
+"""Whether the request that is being sent goes over a connection that has served before."""
 
 
 class Upstream:
-    """One neighbour of this service. Use as an async context manager within the app's lifespan."""
+    """One neighbour of this service. Use as an async context manager within the app's lifespan.
+
+    `ours` says that it is a service of this stack, whose replies repeat the id of the request that they answer.
+    `max_calls` may be under way at once. `retries` lets `post` repeat a call that got no reply, within the budget; only
+    one service of a chain may do that, and only for requests without effects. The probes of readiness (`get_json`,
+    `check_ready`) do not count as calls.
+    """
 
     def __init__(
         self,
         stage: Stage,
         base_url: str,
         *,
+        ours: bool = True,
         token: str | None = None,
-        max_connections: int = 64,
+        metrics: Metrics | None = None,
+        max_calls: int = 64,
+        retries: bool = False,
         max_reply_bytes: int = 64 * 2**20,
     ) -> None:
         self.stage = stage
         self.base_url = base_url.rstrip("/")
+        self.guard = UpstreamGuard(stage, max_calls, metrics)
+        self._budget = RetryBudget() if retries else None
+        self._metrics = metrics
         self._faults = Faults(stage, self.base_url)
+        self._ours = ours
         self._token = token
-        self._max_connections = max_connections
+        self._max_connections = max_calls + _PROBES
         self._max_reply_bytes = max_reply_bytes
         self._pooled: aiohttp.ClientSession | None = None
         self._fresh: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        pool = aiohttp.TCPConnector(limit=self._max_connections, keepalive_timeout=_KEEPALIVE_S)
+        pool = _CleanConnector(limit=self._max_connections, keepalive_timeout=_KEEPALIVE_S)
         self._pooled = _session(pool)
         self._fresh = _session(aiohttp.TCPConnector(limit=self._max_connections, force_close=True))
         return self
@@ -82,8 +115,16 @@ class Upstream:
 
     async def post_json(self, path: str, payload: Mapping[str, Any] | BaseModel, *, share: float = 1.0) -> Any:
         """POST `payload` and return the reply's JSON value; raises UpstreamError as `post` does."""
-        async with self.stream(path, payload, share=share) as response:
-            return self._parsed(await self._read(response))
+        if self._budget is not None:
+            self._budget.earn()
+        try:
+            return await self._post_once(path, payload, share)
+        except NoReplyError as error:
+            if not self._may_repeat(error):
+                raise
+        if self._metrics is not None:
+            self._metrics.upstream_retries.labels(self.stage).inc()
+        return await self._post_once(path, payload, share)
 
     async def get_json(self, path: str, timeout_s: float) -> Any:
         """GET `path` within `timeout_s` and return the JSON value; needs no current request. Raises UpstreamError."""
@@ -92,42 +133,94 @@ class Upstream:
                 raise await self._refused(response)
             return self._parsed(await self._read(response))
 
+    async def exchange(
+        self, method: str, path: str, payload: Mapping[str, Any] | None = None, *, timeout_s: float | None = None
+    ) -> RawReply:
+        """Ask a server that is not one of ours and return its whole reply, whatever its status says.
+
+        Nothing of the current request travels with it but the payload. Raises UpstreamError for a reply that did not
+        arrive whole: `upstream_unreachable`, `upstream_timeout` or `upstream_bad_reply`.
+        """
+        sent, body = self._credentials(), None
+        if payload is not None:
+            sent["Content-Type"] = "application/json"
+            body = orjson.dumps(payload)
+        async with self._exchange(path, timeout_s, method, body, sent) as response:
+            return RawReply(response.status, response.headers, await self._read(response))
+
     async def check_ready(self, timeout_s: float) -> None:
-        """Raise UpstreamError `not_ready` with the causes unless the neighbour says that it is ready."""
+        """Raise UpstreamError `not_ready` with the causes unless the neighbour says that it is ready.
+
+        Raises `upstream_unreachable` when it says so, but the circuit is open because its calls get no reply.
+        """
         async with self._exchange("/ready", timeout_s, "GET", None, self._credentials()) as response:
             if response.status not in (200, 503):
                 raise await self._refused(response)
             readiness = self._validated(Readiness, self._parsed(await self._read(response)))
             if response.status != 200 or not readiness.ready:
                 raise self._faults.not_ready(readiness)
+        self.guard.check()
 
     @asynccontextmanager
-    async def stream(
-        self, path: str, payload: Mapping[str, Any] | BaseModel, *, share: float = 1.0
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def stream(self, path: str, payload: Mapping[str, Any] | BaseModel) -> AsyncIterator[aiohttp.ClientResponse]:
         """POST `payload` and give the open reply, whose status is a success; raises UpstreamError as `post` does.
 
         The whole exchange, reading included, ends at the request's deadline. Leaving the context before the reply has
-        been read closes the connection, which tells the neighbour to stop.
+        been read closes the connection, which tells the neighbour to stop. A stream is never asked for again.
         """
+        async with self._posted(path, payload, 1.0, streamed=True) as response:
+            yield response
+
+    async def _post_once(self, path: str, payload: Mapping[str, Any] | BaseModel, share: float) -> Any:
+        async with self._posted(path, payload, share, streamed=False) as response:
+            return self._parsed(await self._read(response))
+
+    @asynccontextmanager
+    async def _posted(
+        self, path: str, payload: Mapping[str, Any] | BaseModel, share: float, *, streamed: bool
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Send `payload` and give the open reply. Of a `streamed` one, only the beginning is the neighbour's haste."""
         current = context.current()
         remaining = current.remaining_s() * share
         body = orjson.dumps(
             payload.model_dump(mode="json", exclude_none=True) if isinstance(payload, BaseModel) else payload
         )
         sent = self._hop_headers(current, remaining)
-        async with self._exchange(path, remaining, "POST", body, sent) as response:
+        async with (
+            self.guard.passage(),
+            self._exchange(path, remaining, "POST", body, sent, streamed=streamed) as response,
+        ):
+            self._check_id(response, current.request_id)
             if not _is_success(response.status):
                 raise await self._refused(response)
             yield response
 
+    def _check_id(self, response: aiohttp.ClientResponse, request_id: str) -> None:
+        """Raise NoReplyError for the reply to another request, as a neighbour or proxy out of step would send it."""
+        if self._ours and response.headers.get(headers.REQUEST_ID, request_id) != request_id:
+            raise self._faults.out_of_step()
+
+    def _may_repeat(self, error: NoReplyError) -> bool:
+        """Whether a call may be made once more: never after a timeout, whose time is gone, and within the budget."""
+        in_time = error.code is not ErrorCode.UPSTREAM_TIMEOUT
+        return in_time and self._budget is not None and self._budget.spend()
+
     @asynccontextmanager
     async def _exchange(
-        self, path: str, timeout_s: float, method: str, body: bytes | None, sent: Mapping[str, str]
+        self,
+        path: str,
+        timeout_s: float | None,
+        method: str,
+        body: bytes | None,
+        sent: Mapping[str, str],
+        *,
+        streamed: bool = False,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
+        handed_over = False
         try:
             async with asyncio.timeout(timeout_s):
                 response = await self._send(method, path, body, sent)
+                handed_over = streamed
                 try:
                     yield response
                 finally:
@@ -136,7 +229,10 @@ class Upstream:
         except aiohttp.ConnectionTimeoutError as error:
             raise self._faults.unreachable(error) from None
         except TimeoutError:
-            raise self._faults.timed_out(path) from None
+            # Between two reads of a stream, a client that takes its time may be what everything waits for.
+            raise self._faults.timed_out(
+                path, counts=(timeout_s is None or timeout_s >= _FAIR_S) and not handed_over
+            ) from None
         except aiohttp.ClientError as error:
             raise self._faults.unreachable(error) from None
 
@@ -144,18 +240,16 @@ class Upstream:
         self, method: str, path: str, body: bytes | None, sent: Mapping[str, str]
     ) -> aiohttp.ClientResponse:
         pooled, fresh = self._sessions()
-        attempt = _Attempt()
+        _REUSED.set(False)
         url = self.base_url + path
         try:
-            return await pooled.request(
-                method, url, data=body, headers=sent, allow_redirects=False, trace_request_ctx=attempt
-            )
+            return await pooled.request(method, url, data=_sendable(body), headers=sent, allow_redirects=False)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-            if not attempt.reused or not _was_closed(error):
+            if not _REUSED.get() or not _was_closed(error):
                 raise
         # A pooled connection was closed while it idled: nothing of a reply was read, and every request that our
         # services exchange is free of effects, so it is sent once more, on a new connection.
-        return await fresh.request(method, url, data=body, headers=sent, allow_redirects=False)
+        return await fresh.request(method, url, data=_sendable(body), headers=sent, allow_redirects=False)
 
     def _credentials(self) -> dict[str, str]:
         return {} if self._token is None else {headers.AUTHORIZATION: f"Bearer {self._token}"}
@@ -204,14 +298,22 @@ class Upstream:
         return self._pooled, self._fresh
 
 
+class _CleanConnector(aiohttp.TCPConnector):
+    """A pool that gives no connection on which something has come that nobody asked for.
+
+    A server that sends two replies to one request would otherwise answer the next request with the second.
+    """
+
+    async def _get(self, key: ConnectionKey, traces: list[Trace]) -> Connection | None:
+        while (connection := await super()._get(key, traces)) is not None:
+            if connection.protocol is not None and not connection.protocol.should_close:
+                _REUSED.set(True)
+                return connection
+            connection.close()
+        return None
+
+
 def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
-    traces = aiohttp.TraceConfig()
-
-    async def note_reuse(_session: aiohttp.ClientSession, trace: SimpleNamespace, _params: object) -> None:
-        if isinstance(trace.trace_request_ctx, _Attempt):
-            trace.trace_request_ctx.reused = True
-
-    traces.on_connection_reuseconn.append(note_reuse)
     return aiohttp.ClientSession(
         connector=connector,
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT_S),
@@ -219,8 +321,12 @@ def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
         headers={"Accept-Encoding": "identity"},
         auto_decompress=False,
         cookie_jar=aiohttp.DummyCookieJar(),
-        trace_configs=[traces],
     )
+
+
+def _sendable(body: bytes | None) -> bytes | io.BytesIO | None:
+    """A body above a megabyte as a stream: in one piece its sending would hold up the event loop, and aiohttp warns."""
+    return body if body is None or len(body) <= _ONE_PIECE_BYTES else io.BytesIO(body)
 
 
 def _is_success(status: int) -> bool:

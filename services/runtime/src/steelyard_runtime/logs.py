@@ -20,6 +20,8 @@ def _add_request(_logger: Any, _method: str, event: Event) -> Event:
         return event
     event.setdefault("request_id", current.request_id)
     event.setdefault("policy_hash", current.policy_hash)
+    if current.caller.key_id is not None:
+        event.setdefault("key_id", current.caller.key_id)
     return event
 
 

@@ -3,7 +3,7 @@
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
 from prometheus_client import Counter as PrometheusCounter
 
 from steelyard_contracts.health import Statistics
@@ -20,7 +20,11 @@ class _Endpoint:
 
 
 class Metrics:
-    """The metrics of one service. `registry` is its own, so that two services in one process do not collide."""
+    """The metrics of one service. `registry` is its own, so that two services in one process do not collide.
+
+    `upstream_calls` has one of these results: `answered`, `refused` (an answer, but an error or an unusable one),
+    `no_reply`, and without anything sent `circuit_open` and `bulkhead_full`.
+    """
 
     def __init__(self, service: str) -> None:
         self.registry = CollectorRegistry()
@@ -33,6 +37,14 @@ class Metrics:
             ("service", "endpoint"),
             registry=self.registry,
             buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120),
+        )
+        self.upstream_calls = self.counter("upstream_calls_total", "Calls to neighbours.", ("upstream", "result"))
+        self.upstream_retries = self.counter("upstream_retries_total", "Calls that were repeated.", ("upstream",))
+        self.circuit_open = Gauge(
+            "steelyard_upstream_circuit_open",
+            "1 while a neighbour is not asked because its last calls got no reply.",
+            ("upstream",),
+            registry=self.registry,
         )
 
     def counter(self, name: str, meaning: str, labels: tuple[str, ...] = ()) -> PrometheusCounter:

@@ -1,23 +1,22 @@
-"""The ASGI layer around every service: identity, deadline, body limit, service token, load limit, and accounting."""
+"""The ASGI layer around every service: identity, deadline, body limit, admission, load limit, and accounting."""
 
 import asyncio
-import hmac
 import time
 from dataclasses import dataclass
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from steelyard_contracts import headers
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 
-from . import context, logs, problems
+from . import logs, problems
 from .exchange import Exchange
+from .guard import HEALTH_PATHS, Guard
 from .metrics import Metrics
 
-_UNGUARDED = frozenset({"/live", "/ready", "/v1/health_check", "/metrics"})
-"""Paths that answer without a token and under load, because a supervisor must always be able to ask."""
+_UNLIMITED = HEALTH_PATHS | {"/metrics"}
+"""Paths that answer under any load: what is overloaded must still be seen to be."""
 _GRACE_S = 0.05
 """How long after the deadline a request is cut off, so that what it waits for can say first why it was late."""
 _CLIENT_LEFT = 499
@@ -47,7 +46,7 @@ class RequestMiddleware:
         metrics: Metrics,
         limits: Limits,
         policy_hash: str,
-        token: str | None,
+        guard: Guard,
         openai_paths: frozenset[str],
     ) -> None:
         self._app = app
@@ -55,7 +54,7 @@ class RequestMiddleware:
         self._metrics = metrics
         self._limits = limits
         self._policy_hash = policy_hash
-        self._token = token
+        self._guard = guard
         self._openai_paths = openai_paths
         self._active = 0
 
@@ -65,12 +64,17 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         request = Exchange(scope, receive, send, self._limits.body_bytes, self._policy_hash)
-        guarded = scope["path"] not in _UNGUARDED
-        self._active += guarded
+        limited = scope["path"] not in _UNLIMITED
+        self._active += limited
         try:
             made = request.begin(self._limits.timeout_s)
-            if guarded:
-                self._admit(request)
+            if limited:
+                self._refuse_overload()
+            if request.path not in self._guard.open_paths:
+                made.caller = await self._guard.admit(request.path, request.headers)
+            if limited:
+                request.refuse_declared_excess()
+                made.remaining_s()
             async with asyncio.timeout_at(made.deadline + _GRACE_S) as limit:
                 with request.ended_by(limit):
                     await self._app(scope, request.receive, request.send)
@@ -88,20 +92,14 @@ class RequestMiddleware:
             await self._fail(request, error)
         finally:
             request.end()
-            self._active -= guarded
+            self._active -= limited
             self._metrics.observe(request.endpoint(), request.status, time.perf_counter() - request.started)
 
-    def _admit(self, request: Exchange) -> None:
+    def _refuse_overload(self) -> None:
         if self._active > self._limits.concurrency:
             raise SteelyardError(
                 ErrorCode.OVERLOADED, f"already working on {self._limits.concurrency} requests", retry_after_s=1
             )
-        if self._token is not None:
-            scheme, _, shown = request.headers.get(headers.AUTHORIZATION, "").partition(" ")
-            if scheme.lower() != "bearer" or not hmac.compare_digest(shown.encode(), self._token.encode()):
-                raise SteelyardError(ErrorCode.UNAUTHENTICATED, "the service token is missing or wrong")
-        request.refuse_declared_excess()
-        context.current().remaining_s()
 
     async def _fail(self, request: Exchange, error: Exception) -> None:
         translated = problems.translate(error, {})
@@ -124,7 +122,7 @@ def install(
     metrics: Metrics,
     limits: Limits,
     policy_hash: str,
-    token: str | None,
+    guard: Guard,
     openai_paths: frozenset[str],
 ) -> None:
     """Put the middleware around `app`."""
@@ -134,6 +132,6 @@ def install(
         metrics=metrics,
         limits=limits,
         policy_hash=policy_hash,
-        token=token,
+        guard=guard,
         openai_paths=openai_paths,
     )

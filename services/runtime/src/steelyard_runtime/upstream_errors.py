@@ -1,4 +1,10 @@
-"""What a failed call to a neighbour is called: the one place where a client's exception becomes an UpstreamError."""
+"""What a failed call to a neighbour is called: the one place where a client's exception becomes an UpstreamError.
+
+Exceptions::
+
+    UpstreamError                 a neighbour failed (steelyard_contracts.errors)
+    └── NoReplyError              no complete reply came: unreachable, broken off, or too late
+"""
 
 from collections.abc import Mapping
 from json import JSONDecodeError
@@ -25,6 +31,18 @@ _OURS = frozenset(
 )
 """Refusals that are this service's own fault or its configuration's: its client could not do anything about them."""
 _LONGEST_RETRY_S = 3600
+
+
+class NoReplyError(UpstreamError):
+    """No complete reply came, so that nothing is known of what the neighbour made of the request.
+
+    Only this speaks against the neighbour as such: it opens a circuit, and a request without effects may be repeated.
+    `counts` is false where it does not: a caller chose too short a time, or was itself what a reply waited for.
+    """
+
+    def __init__(self, code: ErrorCode, detail: str, *, stage: Stage | None = None, counts: bool = True) -> None:
+        super().__init__(code, detail, stage=stage)
+        self.counts = counts
 
 
 class Faults:
@@ -74,22 +92,28 @@ class Faults:
 
     def not_ready(self, readiness: Readiness) -> UpstreamError:
         """The error for a neighbour that answers, but says that it can not work."""
-        causes = "; ".join(f"{one.name}: {one.cause}" for one in readiness.dependencies if not one.ready)
+        missing = [one for one in readiness.dependencies if one.required and not one.ready]
+        causes = "; ".join(f"{one.name}: {one.cause}" for one in missing)
         return UpstreamError(ErrorCode.NOT_READY, f"{self._stage} is not ready ({causes})", stage=self._stage)
 
-    def timed_out(self, path: str) -> UpstreamError:
-        """The error for a reply that was not complete at the deadline."""
-        return UpstreamError(
-            ErrorCode.UPSTREAM_TIMEOUT, f"{self._stage} did not finish {path} in time", stage=self._stage
-        )
+    def timed_out(self, path: str, *, counts: bool) -> NoReplyError:
+        """The error for a reply that was not complete at the deadline; `counts` as in NoReplyError."""
+        detail = f"{self._stage} did not finish {path} in time"
+        return NoReplyError(ErrorCode.UPSTREAM_TIMEOUT, detail, stage=self._stage, counts=counts)
 
-    def unreachable(self, error: Exception) -> UpstreamError:
+    def out_of_step(self) -> NoReplyError:
+        """The error for a connection that gave the reply to another request."""
+        broken = self.bad_reply("it answers another request")
+        return NoReplyError(broken.code, broken.detail, stage=self._stage)
+
+    def unreachable(self, error: Exception) -> NoReplyError:
         """The error for a connection that could not be made, or that broke off."""
         kind = type(error).__name__
         if isinstance(error, aiohttp.ClientConnectionError):
             detail = f"{self._stage} at {self._base_url} can not be reached ({kind})"
-            return UpstreamError(ErrorCode.UPSTREAM_UNREACHABLE, detail, stage=self._stage)
-        return self.bad_reply(f"the connection broke off ({kind})")
+            return NoReplyError(ErrorCode.UPSTREAM_UNREACHABLE, detail, stage=self._stage)
+        broken = self.bad_reply(f"the connection broke off ({kind})")
+        return NoReplyError(broken.code, broken.detail, stage=self._stage)
 
 
 def _retry_after_s(value: str) -> int | None:

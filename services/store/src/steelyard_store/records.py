@@ -11,6 +11,7 @@ from steelyard_store.names import check_name
 
 ScoreKind = Literal["cosine", "bm25"]
 PublishStatus = Literal["published", "unchanged", "replaced"]
+VectorSearch = Literal["exact", "approximate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Chunk:
     Attributes:
         ordinal: position among the document's chunks, unique per document.
         tokens: length of ``text`` in the embedding model's tokens.
-        page: 1-based page on which all of the span stands, None where there is no such page.
+        page, page_end: 1-based pages on which the span begins and ends, both None in a document without pages.
         parent_id: the section or chunk above it in the document tree, if there is a tree.
     """
 
@@ -99,6 +100,7 @@ class Chunk:
     tokens: int
     scope: str
     page: int | None = None
+    page_end: int | None = None
     parent_id: str | None = None
 
 
@@ -171,6 +173,8 @@ class StoreInfo:
 
     Attributes:
         generation: grows with every change, so equal numbers mean equal content.
+        vector_search: how vectors are found; ``approximate`` once a vector index has been built.
+        vector_fallback: why searches are exact although there is a vector index; None when they are not.
     """
 
     store: str
@@ -180,6 +184,8 @@ class StoreInfo:
     generation: int
     documents: int
     chunks: int
+    vector_search: VectorSearch = "exact"
+    vector_fallback: str | None = None
 
 
 def _names(field: str, values: Iterable[str] | None) -> frozenset[str] | None:

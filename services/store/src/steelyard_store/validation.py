@@ -190,8 +190,13 @@ def _check_chunk(document: Document, chunk: Chunk) -> None:
         check_name("parent_id", chunk.parent_id, InvalidPublication)
     for field in ("ordinal", "tokens"):
         _checked_integer(f"chunk {chunk.chunk_id}: {field}", getattr(chunk, field), 0, MAX_INTEGER, InvalidPublication)
-    if chunk.page is not None:
+    if (chunk.page is None) != (chunk.page_end is None):
+        raise InvalidPublication(f"chunk {chunk.chunk_id}: page and page_end must both be there, or neither")
+    if chunk.page is not None and chunk.page_end is not None:
         _checked_integer(f"chunk {chunk.chunk_id}: page", chunk.page, 1, MAX_INTEGER, InvalidPublication)
+        _checked_integer(
+            f"chunk {chunk.chunk_id}: page_end", chunk.page_end, chunk.page, MAX_INTEGER, InvalidPublication
+        )
     # A citation proves itself by span and text; a span that does not give the text can prove nothing.
     in_range = 0 <= chunk.char_start <= chunk.char_end <= len(document.text)
     if not in_range or document.text[chunk.char_start : chunk.char_end] != chunk.text:

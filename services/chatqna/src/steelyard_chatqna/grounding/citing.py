@@ -21,6 +21,7 @@ def cite(chunk: SentChunk, quote: tuple[int, int], sentence: tuple[int, int], su
         title="" if known is None else known.title,
         section="" if known is None else known.section,
         page=None if known is None else known.page,
+        page_end=None if known is None else known.page_end,
         char_start=offset,
         char_end=offset + len(chunk.text),
         sha256=chunk.sha256,

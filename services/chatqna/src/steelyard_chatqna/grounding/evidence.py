@@ -6,6 +6,8 @@ from hashlib import sha256
 
 from steelyard_contracts.documents import CandidateMetadata
 
+from ..inert import inert
+
 
 def text_sha256(text: str) -> str:
     """Return the lower-case hexadecimal SHA-256 of the UTF-8 bytes of `text`.
@@ -17,7 +19,9 @@ def text_sha256(text: str) -> str:
 
 @dataclass(frozen=True)
 class SentChunk:
-    """One chunk of the prompt: `marker` is its 1-based position there, `text` exactly what the model was shown.
+    """One chunk of the prompt: `marker` is its 1-based position there, `text` the stored text.
+
+    The model was shown its inert copy, which differs only where the text holds control tokens of chat templates.
 
     Without `metadata` (a caller that sent bare texts) the chunk counts as its own document, starting at 0.
 
@@ -43,8 +47,8 @@ class SentChunk:
 
     @cached_property
     def sha256(self) -> str:
-        """The hash of the text that was in the prompt."""
-        return text_sha256(self.text)
+        """The hash of the text as it stood in the prompt."""
+        return text_sha256(inert(self.text))
 
     @property
     def char_start(self) -> int:

@@ -13,6 +13,7 @@ from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_runtime import strict_json
 from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream_errors import NoReplyError
 
 from .sse import SseParser
 
@@ -110,11 +111,12 @@ class LlmClient:
             async with asyncio.timeout(self._idle_timeout_s):
                 received = await response.content.readany()
         except TimeoutError:
-            raise UpstreamError(
+            raise NoReplyError(
                 ErrorCode.UPSTREAM_TIMEOUT, f"the model was silent for {self._idle_timeout_s:g} s", stage=Stage.LLM
             ) from None
         except aiohttp.ClientError as error:
-            raise _broken(f"the connection broke off ({type(error).__name__})") from error
+            broken = _broken(f"the connection broke off ({type(error).__name__})")
+            raise NoReplyError(broken.code, broken.detail, stage=Stage.LLM) from error
         if not received:
             raise _broken(f"it ended without {_DONE}")
         return received

@@ -85,15 +85,21 @@ class Evidence:
         return max(scores, default=None)
 
     def dropping(self, chunk_ids: frozenset[str], reason: Reason) -> "Evidence":
-        """The same evidence with some selected chunks dropped for a later reason; ranks close up."""
-        rank = 0
+        """The same evidence with some selected chunks dropped for a later reason; ranks close up.
+
+        The dropped ones remember for which reason selection had kept them, which a replay compares with.
+        """
+        kept = sorted(
+            entry.rank for entry in self.entries if entry.rank is not None and entry.chunk_id not in chunk_ids
+        )
+        ranks = {before: rank for rank, before in enumerate(kept, start=1)}
         entries = []
-        for entry in sorted(self.entries, key=lambda one: one.rank or len(self.entries) + 1):
+        for entry in self.entries:
             if entry.rank is not None and entry.chunk_id in chunk_ids:
-                entries.append(entry.model_copy(update={"fate": Fate.DROPPED, "reason": reason, "rank": None}))
+                update = {"fate": Fate.DROPPED, "reason": reason, "rank": None, "kept_as": entry.reason}
+                entries.append(entry.model_copy(update=update))
             elif entry.rank is not None:
-                rank += 1
-                entries.append(entry.model_copy(update={"rank": rank}))
+                entries.append(entry.model_copy(update={"rank": ranks[entry.rank]}))
             else:
                 entries.append(entry)
         left = tuple(chunk for chunk in self.selected if chunk.chunk_id not in chunk_ids)

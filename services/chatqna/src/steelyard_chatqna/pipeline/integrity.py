@@ -35,7 +35,10 @@ def chunk_embeddings(query: Vector, metadata: list[CandidateMetadata]) -> dict[s
 
 def without_embeddings(metadata: list[CandidateMetadata]) -> list[CandidateMetadata]:
     """The entries without their vectors, which travel once, by chunk id."""
-    return [entry.model_copy(update={"chunk_embedding": None}) for entry in metadata]
+    return [
+        entry if entry.chunk_embedding is None else entry.model_copy(update={"chunk_embedding": None})
+        for entry in metadata
+    ]
 
 
 def has_direction(vector: Vector) -> bool:

@@ -5,7 +5,7 @@ from fastapi import Request
 from ..gateway import Gateway
 
 
-def gateway(request: Request) -> Gateway:
-    """The gateway that the app's lifespan opened."""
+async def gateway(request: Request) -> Gateway:
+    """The gateway that the app's lifespan opened. Asynchronous, because FastAPI calls anything else in a thread."""
     running: Gateway = request.app.state.resources
     return running

@@ -11,13 +11,15 @@ from steelyard_contracts.dataprep import DeleteRequest, DeleteResponse, Document
 from .. import connection, discovery, options
 from ..errors import CliError
 from ..exits import ExitCode
-from ..ingestion import FileReport, count
+from ..ingestion import FileReport, Totals
 from ..ingestion import ingest as send
 from ..render.documents import documents_table
 from ..render.ingestion import IngestView, ingest_table, totals_line
 from ..terminal import Terminal
 
 _PAGE = 500
+_LONGEST_TABLE = 200
+"""Files up to which each one has a row in the table at the end; of more, only those that were rejected."""
 
 _Url = Annotated[str | None, typer.Option("--url", help="Address of dataprep; without it, the local one.")]
 _Timeout = Annotated[float, typer.Option("--timeout", min=1.0, help="Longest silence of dataprep in seconds.")]
@@ -36,23 +38,31 @@ def register(app: typer.Typer) -> None:
 def ingest(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
     scope: _Scope = None,
-    as_json: options.Json = False,
+    text_column: Annotated[
+        str | None, typer.Option("--text-column", help="The one column of CSV and JSONL files that becomes text.")
+    ] = None,
+    as_json: options.JsonLines = False,
     url: _Url = None,
     timeout: _Timeout = 120.0,
     state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Take in files and what folders hold; exits 1 when one is rejected, while the others are taken in.
 
-    Hidden files and symbolic links inside folders are skipped.
+    Hidden files and symbolic links inside folders are skipped. Run it again to go on where a run was interrupted: what
+    is there already is not parsed again.
     """
     terminal = Terminal.open(as_json=as_json)
     files, skipped = discovery.discover(paths)
     for skip in skipped:
         terminal.note(f"skipped {skip.path}: {skip.reason}")
+        terminal.event("skipped", skip)
     if not files:
         raise CliError("there is no file to ingest")
-    reports: list[FileReport] = []
     started = time.monotonic()
+    totals = Totals()
+    # A long run is told by its faults: a table of thousands of files says nothing, and would be kept until the end.
+    in_table: list[FileReport] = []
+    every = len(files) <= _LONGEST_TABLE
     size = sum(_size(file.path) for file in files)
     view = IngestView(
         terminal.err,
@@ -62,25 +72,25 @@ def ingest(
     )
     try:
         with connection.dataprep(url, timeout, state_dir) as dataprep, view:
-            for report in send(dataprep, files, scope):
-                reports.append(report)
+            for report in send(dataprep, files, scope, text_column=text_column):
+                totals.add(report)
+                terminal.event("file", report)
                 view.add(report)
+                if not as_json and (every or report.error is not None):
+                    in_table.append(report)
     finally:
         # What was taken in stays taken in, so it is told even when the rest could not be sent.
-        totals = count(reports)
-        if as_json:
-            terminal.result(
-                {
-                    "files": [report.model_dump(mode="json") for report in reports],
-                    "skipped": [skip.model_dump(mode="json") for skip in skipped],
-                    "totals": {**totals.model_dump(), "not_sent": len(files) - len(reports)},
-                }
+        seconds = time.monotonic() - started
+        left = len(files) - totals.files
+        terminal.event("end", {"totals": {**totals.model_dump(), "not_sent": left}, "seconds": round(seconds, 3)})
+        if in_table:
+            terminal.show(ingest_table(in_table, terminal.out))
+        if totals.files:
+            terminal.note(totals_line(totals, seconds))
+        if left:
+            terminal.note(
+                f"{left} of {len(files)} files were not sent; the same command goes on with them", style="red"
             )
-        elif reports:
-            terminal.show(ingest_table(reports, terminal.out))
-            terminal.note(totals_line(totals, time.monotonic() - started))
-        if len(reports) < len(files):
-            terminal.note(f"{len(files) - len(reports)} of {len(files)} files were not sent", style="red")
     if totals.rejected:
         raise typer.Exit(int(ExitCode.FAILED))
 

@@ -54,7 +54,7 @@ def up(
     from .. import settings_catalogue, startup
 
     terminal = Terminal.open(as_json=as_json)
-    environment.apply(env_file)
+    origins = environment.apply(env_file)
     os.environ.update(startup.link(os.environ))
     folder = RunFolder(state_dir.absolute())
     record = launch.running(folder)
@@ -69,6 +69,8 @@ def up(
             "processes of an earlier run still run: " + ", ".join(f"{it.pid} ({describe(it.pid)})" for it in left),
             hint="Their supervisor was killed. Stop them with `steelyard down`.",
         )
+    if origins.get("AUTH") == environment.LOCAL:
+        terminal.note("AUTH=off: on loopback the gateway asks for no key; API_KEYS_FILE makes it ask")
     startup.check_models(plan)
     startup.check_ports(plan)
     with _interruptible():

@@ -3,12 +3,13 @@
 import asyncio
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steelyard_models.cache import default_cache_dir, locate
 from steelyard_models.errors import ModelError
 from steelyard_runtime.settings.groups import StoreSettings
-from steelyard_store.embedded import EmbeddedReader
-from steelyard_store.errors import StoreError, StoreNotInitialised
+from steelyard_store import opening
+from steelyard_store.errors import StoreError, StoreNotInitialised, StoreUnavailable
 from steelyard_store.records import StoreInfo
 
 from .. import settings_catalogue
@@ -17,6 +18,9 @@ from ..services import ServiceSpec
 from ..supervisor import ports
 from ..supervisor.state import RunRecord
 from .finding import Finding, Level, judge
+
+if TYPE_CHECKING:
+    from steelyard_store.arangodb import ArangoAddress
 
 
 def settings() -> Finding:
@@ -66,26 +70,41 @@ def model(name: str, folder: str | None) -> Finding:
 
 
 def store(settings: StoreSettings) -> Finding:
-    """Whether the store can be read, and its folder written."""
-    path = settings.store_path
+    """Whether the store can be read, and the folder of an embedded one written."""
     try:
-        info = asyncio.run(_info(path))
-    except StoreNotInitialised:
-        existing = next(it for it in (path.absolute().parent, *path.absolute().parents) if it.exists())
-        return judge(
-            "store",
-            f"none at {path} yet; the first ingestion creates it",
-            ok=os.access(existing, os.W_OK),
-            otherwise=Level.FAIL,
-            fix=f"Make {existing} writable, or set STORE_PATH.",
-        )
+        location = opening.locate(settings)
+    except ValueError as error:
+        fix = "Write the server's password or an access token into that file."
+        return Finding(name="store", level=Level.FAIL, found=str(error), fix=fix)
+    try:
+        info = asyncio.run(_info(location))
+    except StoreNotInitialised as error:
+        return _none_yet(location) if isinstance(location, Path) else _no_graph_yet(str(error))
     except StoreError as error:
         fix = "Restore it from a backup, or remove it and ingest the documents again."
+        if isinstance(error, StoreUnavailable) and not isinstance(location, Path):
+            fix = "Start the server, or set ARANGO_URL, ARANGO_USER and ARANGO_PASSWORD_FILE to reach it."
         return Finding(name="store", level=Level.FAIL, found=str(error), fix=fix)
-    return Finding(name="store", level=Level.OK, found=f"{path}: {info}")
+    found = f"{info.location}: {info.documents} documents, {info.chunks} chunks, {info.vector_search} vector search"
+    return Finding(name="store", level=Level.OK, found=found)
 
 
-async def _info(path: Path) -> str:
-    async with EmbeddedReader(path) as reader:
-        info: StoreInfo = await reader.check()
-    return f"{info.documents} documents, {info.chunks} chunks"
+def _none_yet(path: Path) -> Finding:
+    existing = next(it for it in (path.absolute().parent, *path.absolute().parents) if it.exists())
+    return judge(
+        "store",
+        f"none at {path} yet; the first ingestion creates it",
+        ok=os.access(existing, os.W_OK),
+        otherwise=Level.FAIL,
+        fix=f"Make {existing} writable, or set STORE_PATH.",
+    )
+
+
+def _no_graph_yet(said: str) -> Finding:
+    found = f"{said}; `steelyard store init` or the first ingestion creates it"
+    return Finding(name="store", level=Level.OK, found=found)
+
+
+async def _info(location: "Path | ArangoAddress") -> StoreInfo:
+    async with opening.open_reader(location) as reader:
+        return await reader.check()

@@ -24,6 +24,8 @@ def verdict(answered: Answered) -> list[Text]:
         lines.append(
             Text(f"{answered.invented_markers} citations of chunks that were not sent were removed", style="red")
         )
+    if answered.removed_links:
+        lines.append(Text(f"{answered.removed_links} links that no evidence has were removed", style="red"))
     return lines
 
 
@@ -43,7 +45,8 @@ def _place(citation: Citation) -> str:
     if citation.section:
         place.append(one_line(citation.section))
     if citation.page is not None:
-        place.append(f"page {citation.page}")
+        over_a_break = citation.page_end is not None and citation.page_end != citation.page
+        place.append(f"pages {citation.page}-{citation.page_end}" if over_a_break else f"page {citation.page}")
     place.append(f"characters {citation.quote_start}-{citation.quote_end}")
     place.append(f"support {citation.support:.2f}")
     return " · ".join(place)

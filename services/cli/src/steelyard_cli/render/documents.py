@@ -26,6 +26,7 @@ _TYPES = {
     "text/plain": "txt",
     "text/csv": "csv",
     "application/jsonl": "jsonl",
+    "message/rfc822": "eml",
 }
 
 

@@ -8,8 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard_contracts.answers import Budget, Evidence, Ledger
-from steelyard_contracts.enums import Fate, Outcome, ScoreKind, Strategy
+from steelyard_contracts.enums import Fate, Outcome, PairStatus, ScoreKind, Strategy
 from steelyard_contracts.ledger import LedgerEntry, LedgerTotals
+from steelyard_contracts.pairs import PairFault
 
 from .bars import bar
 from .tables import spare_cells, table
@@ -57,6 +58,7 @@ def ledger_view(
     )
     if ledger.entries:
         parts += [Text(), entries_table(ledger, console)]
+        parts += [_fault_line(entry, entry.fault) for entry in ledger.entries if entry.fault is not None]
     if ledger.budget is not None:
         parts += [Text(), budget_line(ledger.budget)]
     return Group(*parts)
@@ -101,8 +103,10 @@ def _table(ledger: Ledger, console: Console, detail: _Detail) -> Table:
     if not detail.all_kinds:
         kinds = [kind for kind in kinds if kind is ledger.score_kind]
     values = [entry.value.value for entry in entries if entry.value is not None]
-    # A cut is shown however narrow the terminal is.
-    with_read = any(entry.pair is not None and (detail.uncut_pairs or entry.pair.truncated) for entry in entries)
+    # A cut is shown however narrow the terminal is, and so is that nobody knows of one.
+    with_read = any(
+        entry.pair is not None and (detail.uncut_pairs or entry.pair.truncated is not False) for entry in entries
+    )
     with_bar = bool(values) and detail.bar and console.is_terminal
     made = table(console)
     made.add_column("found", justify="right", no_wrap=True)
@@ -119,7 +123,7 @@ def _table(ledger: Ledger, console: Console, detail: _Detail) -> Table:
         style = "green" if sent else "red"
         row: list[RenderableType] = [
             str(entry.retrieval_rank),
-            _place(entry, evidence, detail.source_cells),
+            place(entry, evidence, detail.source_cells),
             *(_number(entry.scores.get(kind)) for kind in kinds),
         ]
         if with_read:
@@ -165,7 +169,7 @@ def value_cells(entry: LedgerEntry, all_terms: bool = True) -> list[RenderableTy
     return [*cells, Text(_number(value.value), style="bold")]
 
 
-def _place(entry: LedgerEntry, evidence: dict[str, Evidence], limit: int) -> str:
+def place(entry: LedgerEntry, evidence: dict[str, Evidence], limit: int) -> str:
     """Where the candidate comes from, in `limit` cells; its id when the ledger keeps no more.
 
     Of a section's path the last part says most; of a file's name both ends do, such as its revision.
@@ -182,12 +186,23 @@ def _place(entry: LedgerEntry, evidence: dict[str, Evidence], limit: int) -> str
 
 
 def _read(entry: LedgerEntry) -> Text:
-    """Tokens of the pair that the reranker read, and of how many when it was cut."""
-    if entry.pair is None:
+    """Tokens of the pair that the reranker read, of how many when it was cut, and which window of how many was best.
+
+    `?` where nobody could count them.
+    """
+    pair = entry.pair
+    if pair is None:
         return Text("")
-    if entry.pair.truncated:
-        return Text(f"{entry.pair.tokens_kept}/{entry.pair.tokens_total}", style="yellow")
-    return Text(str(entry.pair.tokens_total))
+    if pair.status is PairStatus.UNAVAILABLE:
+        return Text("cut" if pair.truncated else "?", style="yellow")
+    said = str(pair.tokens_total) if not pair.truncated else f"{pair.tokens_kept}/{pair.tokens_total}"
+    if pair.windows is not None:
+        said += f" w{pair.windows.winner + 1}/{len(pair.windows.windows)}"
+    return Text(said, style="yellow" if pair.truncated else "")
+
+
+def _fault_line(entry: LedgerEntry, fault: PairFault) -> Text:
+    return Text(f"found {entry.retrieval_rank} not scored: {fault.reason}: {one_line(fault.detail)}", style="yellow")
 
 
 def _number(value: float | None) -> str:

@@ -60,10 +60,13 @@ def chunk(
         index = bisect_right(section_starts, end - 1) - 1
         section = document.sections[index]
         path = (*section.path, section.title) if section.level > 0 else section.path
-        first, last = (bisect_right(page_starts, position) - 1 for position in (start, end - 1))
-        page = document.pages[first].number if page_starts and first == last else None
-        chunks.append(ChunkSpan(ordinal, start, end, count_tokens(document.text[start:end]), index, path, page))
+        first, last = (_page(document, page_starts, position) for position in (start, end - 1))
+        chunks.append(ChunkSpan(ordinal, start, end, count_tokens(document.text[start:end]), index, path, first, last))
     return tuple(chunks)
+
+
+def _page(document: ParsedDocument, page_starts: list[int], position: int) -> int | None:
+    return document.pages[bisect_right(page_starts, position) - 1].number if page_starts else None
 
 
 def _units(document: ParsedDocument) -> Iterator[_Unit]:

@@ -15,8 +15,8 @@ class ChunkSpan:
 
     `tokens` is its length in the counter it was sized with. `section` indexes the document's sections;
     `section_path` is that section's headings, outermost first, with its own (empty for text before the first
-    heading). `page` is the page on which all of the chunk stands, from 1; None for formats without pages,
-    and for a chunk over a page break: a citation names no page rather than a wrong one.
+    heading). `page` and `page_end` are the pages, from 1, on which the chunk begins and ends; None for formats without
+    pages.
     """
 
     ordinal: int
@@ -26,3 +26,4 @@ class ChunkSpan:
     section: int
     section_path: tuple[str, ...]
     page: int | None
+    page_end: int | None

@@ -63,6 +63,11 @@ def decode(name: str, data: bytes, declared: str | None = None) -> Decoded:
             if text is None:
                 raise UndecodableTextError(name, f"begins with a mark for {encoding} but is not valid {encoding}")
             return Decoded(text, encoding)
+    if declared is not None and b"\x1b" in data and (_superset(declared) or "").startswith("iso2022"):
+        # These sets are ASCII on the wire and switch by escape sequences, so they are valid UTF-8 too.
+        shifted = _strict(data, declared)
+        if shifted is not None:
+            return Decoded(shifted, declared)
     text = _strict(data, "utf-8")
     # ASCII in UTF-16 is valid UTF-8 too, with every second byte NUL.
     if text is not None and data.count(0) * 20 <= len(data):

@@ -70,3 +70,7 @@ def _by_type(
             from steelyard_dataprep.parsing.rows import parse_jsonl
 
             return parse_jsonl(name, data, limits, text_column)
+        case MediaType.EMAIL:
+            from steelyard_dataprep.parsing.mail import parse_email
+
+            return parse_email(name, data, limits)

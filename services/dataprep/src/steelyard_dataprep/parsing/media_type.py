@@ -21,6 +21,7 @@ class MediaType(StrEnum):
     TEXT = "text/plain"
     CSV = "text/csv"
     JSONL = "application/jsonl"
+    EMAIL = "message/rfc822"
 
 
 _BY_SUFFIX = {
@@ -40,6 +41,7 @@ _BY_SUFFIX = {
     ".tsv": MediaType.CSV,
     ".jsonl": MediaType.JSONL,
     ".ndjson": MediaType.JSONL,
+    ".eml": MediaType.EMAIL,
 }
 _FOREIGN = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
@@ -61,7 +63,12 @@ _FOREIGN = (
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PDF_HEADER_WINDOW = 1024
 _WORD_MAIN_PART = re.compile(r"word/document\d*\.xml")
-READABLE = "PDF, DOCX, HTML, Markdown, plain text, CSV and JSONL"
+READABLE = "PDF, DOCX, HTML, Markdown, plain text, CSV, JSONL and EML"
+
+
+def named_type(name: str) -> MediaType | None:
+    """The media type that a file name's ending promises, None for an ending that says nothing here."""
+    return _BY_SUFFIX.get(PurePosixPath(name.replace("\\", "/")).suffix.lower())
 
 
 def detect(name: str, data: bytes) -> tuple[MediaType, tuple[str, ...]]:
@@ -71,7 +78,7 @@ def detect(name: str, data: bytes) -> tuple[MediaType, tuple[str, ...]]:
     format that the content is not.
     """
     suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
-    named = _BY_SUFFIX.get(suffix)
+    named = named_type(name)
     found = _by_signature(name, data)
     if found is not None:
         notes = () if named in (None, found) else (f"read as {found.value} in spite of its name ending in {suffix}",)

@@ -37,7 +37,7 @@ def parse_html(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
     declaration = _DECLARED_CHARSET.search(data[:_CHARSET_WINDOW])
     decoded = decode(name, data, declaration[1].decode("ascii") if declaration else None)
     source = _XML_DECLARATION.sub("", canonical_text(decoded.text))
-    root = _parse_markup(name, source)
+    root = parse_markup(name, source)
     if root is None:
         return ParsedDocument("", title_from_name(name), MediaType.HTML.value, ())
     assembler = TextAssembler(name, limits)
@@ -58,7 +58,7 @@ def parse_html(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
     )
 
 
-def _parse_markup(name: str, source: str) -> lxml_html.HtmlElement | None:
+def parse_markup(name: str, source: str) -> lxml_html.HtmlElement | None:
     """Return the root of the element tree, None if there is no element at all.
 
     Raises CorruptDocumentError where the parser stopped early, because it then drops the rest without an error.

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from steelyard_models.catalogue import load_catalogue
 from steelyard_models.encoder import OnnxTextEncoder
-from steelyard_models.errors import ModelError
 from steelyard_models.fetch import locate
 from steelyard_models.local_reranker import LateInteractionReranker
 from steelyard_runtime.blocking import Workers
 
 from ..pairs.format import LateInteractionFormat
-from .port import RerankBackendError, RowFault, checked
+from .in_process import GoOn, in_thread
+from .port import RowFault, checked
 
-_PROBE_TEXT = "A steelyard weighs a load against a counterweight."
+PROBE_TEXT = "A steelyard weighs a load against a counterweight."
 
 
 class LocalBackend:
@@ -48,14 +48,11 @@ class LocalBackend:
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float | RowFault]:
         """See RerankBackend."""
-        return await self._scoring.run(self._scores, query, texts)
+        return await in_thread(self._scoring, self._scores, query, texts)
 
     async def probe(self) -> None:
         """See RerankBackend."""
-        checked(await self._probing.run(self._scores, "probe", [_PROBE_TEXT]), 1)
+        checked(await in_thread(self._probing, self._scores, "probe", [PROBE_TEXT]), 1)
 
-    def _scores(self, query: str, texts: Sequence[str]) -> list[float | RowFault]:
-        try:
-            return [float(score) for score in self._model.scores(query, texts)]
-        except ModelError as error:
-            raise RerankBackendError("model_failed", str(error)) from error
+    def _scores(self, query: str, texts: Sequence[str], _go_on: GoOn) -> list[float]:
+        return [float(score) for score in self._model.scores(query, texts)]

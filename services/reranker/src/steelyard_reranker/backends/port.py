@@ -9,13 +9,19 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from .reasons import BackendReason
+
 
 class RerankBackendError(Exception):
-    """The backend failed or replied nonsense. `reason` is a short stable name for metrics and ledgers."""
+    """The backend failed or replied nonsense.
 
-    def __init__(self, reason: str, detail: str) -> None:
+    `reason` is a short stable name for metrics and ledgers, `hold_s` how long a server asked to be left alone.
+    """
+
+    def __init__(self, reason: str, detail: str, *, hold_s: float = 0.0) -> None:
         super().__init__(detail)
-        self.reason = reason
+        self.reason = str(reason)
+        self.hold_s = hold_s
 
 
 class RowFault(NamedTuple):
@@ -28,8 +34,13 @@ class RowFault(NamedTuple):
 class RerankBackend(Protocol):
     """Scores texts against one query. `policy` is the backend's share of the policy hash."""
 
-    model_id: str
-    revision: str
+    @property
+    def model_id(self) -> str:
+        """The name by which scores are attributed to a model."""
+
+    @property
+    def revision(self) -> str:
+        """Which version of the model scores; `unknown` as long as it is."""
 
     @property
     def policy(self) -> dict[str, object]:
@@ -53,16 +64,20 @@ def checked(scores: Sequence[float | RowFault], count: int) -> Sequence[float | 
     Raises RerankBackendError also when every row has a fault of its own: that is no reply.
     """
     if len(scores) != count:
-        raise RerankBackendError("wrong_count", f"the backend scored {len(scores)} of {count} candidates")
+        raise RerankBackendError(BackendReason.WRONG_COUNT, f"the backend scored {len(scores)} of {count} candidates")
     for score in scores:
         if isinstance(score, RowFault):
             continue
         if type(score) not in (float, int):
-            raise RerankBackendError("not_a_number", f"the backend returned a score of type {type(score).__name__}")
+            raise RerankBackendError(
+                BackendReason.NOT_A_NUMBER, f"the backend returned a score of type {type(score).__name__}"
+            )
         if not math.isfinite(score):
-            raise RerankBackendError("not_finite", "the backend returned a score that is not finite")
+            raise RerankBackendError(BackendReason.NOT_FINITE, "the backend returned a score that is not finite")
         if not 0.0 <= score <= 1.0:
-            raise RerankBackendError("out_of_scale", f"the backend returned the score {score}, not in [0, 1]")
+            raise RerankBackendError(
+                BackendReason.OUT_OF_SCALE, f"the backend returned the score {score}, not in [0, 1]"
+            )
     faults = [score for score in scores if isinstance(score, RowFault)]
     if count and len(faults) == count:
         raise RerankBackendError(

@@ -16,7 +16,7 @@ from ..input_copy import bounded
 from .cut import Piece, longest
 from .format import PairFormat
 from .passage import Passage
-from .settings import PairSettings
+from .settings import TOKENIZER_SETTING, PairSettings
 from .windows import windows
 
 
@@ -83,7 +83,7 @@ class PairPlanner:
         if self._format is None:
             if max_doc_tokens is not None:
                 raise SteelyardError(
-                    ErrorCode.INVALID_REQUEST, "max_tokens_per_doc: can not be counted without RERANKER_TOKENIZER"
+                    ErrorCode.INVALID_REQUEST, f"max_tokens_per_doc: can not be counted without {TOKENIZER_SETTING}"
                 )
             return [_unmeasured(passage, copy) for passage, copy in zip(passages, copies, strict=True)]
         limit = self._settings.limit(self._format)

@@ -11,6 +11,9 @@ from steelyard_contracts.enums import PairPolicy, WindowAggregation
 
 from .format import PairFormat
 
+TOKENIZER_SETTING = "RERANK_MODEL_DIR"
+"""The setting that names the tokenizer of a reranker whose model runs elsewhere."""
+
 LEAST_DOC_TOKENS = 16
 """No setting leaves a text less room than one code point can need: normalisation spells some out as ten tokens."""
 
@@ -60,22 +63,26 @@ class PairSettings:
         return asdict(self)
 
     def limit(self, pair_format: PairFormat) -> int:
-        """Tokens of the longest pair that is sent, special tokens included."""
-        return pair_format.limit if self.budget is None else self.budget
+        """Tokens of the longest pair that is sent, special tokens included.
+
+        A server can name a lower limit than its model's files did at start, so the budget alone does not decide.
+        """
+        return pair_format.limit if self.budget is None else min(self.budget, pair_format.limit)
 
     def check(self, pair_format: PairFormat | None) -> None:
         """Raise PairSettingError for what this model, or a model whose tokenizer is not there, can not do."""
         if pair_format is None:
             if self.budget is not None:
-                raise PairSettingError(f"RERANK_PAIR_BUDGET_TOKENS={self.budget} needs RERANKER_TOKENIZER")
+                raise PairSettingError(f"RERANK_PAIR_BUDGET_TOKENS={self.budget} needs {TOKENIZER_SETTING}")
             if self.long_document is PairPolicy.WINDOWS:
-                raise PairSettingError("RERANK_LONG_DOCUMENT=windows needs RERANKER_TOKENIZER")
+                raise PairSettingError(f"RERANK_LONG_DOCUMENT=windows needs {TOKENIZER_SETTING}")
             return
-        limit = self.limit(pair_format)
-        if limit > pair_format.limit:
+        if self.budget is not None and self.budget > pair_format.limit:
             raise PairSettingError(
-                f"RERANK_PAIR_BUDGET_TOKENS={limit} is more than the {pair_format.limit} tokens that the model reads"
+                f"RERANK_PAIR_BUDGET_TOKENS={self.budget} is more than the {pair_format.limit} tokens that the model"
+                " reads"
             )
+        limit = self.limit(pair_format)
         if pair_format.room(1, limit) < self.min_doc_tokens:
             raise PairSettingError(
                 f"RERANK_MIN_DOC_TOKENS={self.min_doc_tokens} leaves no token for any query in a pair of {limit}"

@@ -16,16 +16,18 @@ def windows(pair_format: PairFormat, text: str, spans: Spans, room: int, overlap
     (see `longest`).
     """
     shared = min(overlap, room // 2)
+    piece = longest(pair_format, text, spans, 0, room)
     made: list[Piece] = []
-    first = 0
-    while True:
-        piece = longest(pair_format, text, spans, first, room)
-        if piece is None:
-            return []
+    while piece is not None:
         made.append(piece)
         if piece.until == len(spans):
             return made
-        first = _start(text, spans, piece, shared)
+        before = piece
+        piece = longest(pair_format, text, spans, _start(text, spans, before, shared), room)
+        if piece is None or piece.end <= before.end:
+            # A text that is split anew where it is cut can have so many more tokens that an overlap leaves no progress.
+            piece = longest(pair_format, text, spans, before.until, room)
+    return []
 
 
 def _start(text: str, spans: Spans, before: Piece, shared: int) -> int:

@@ -17,10 +17,13 @@ from .types import (
     OptionalCosineSetting,
     OptionalProbabilitySetting,
     OptionalTextSetting,
+    StoreNameSetting,
     UrlSetting,
+    UrlsSetting,
 )
 
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+"""Host names by which only this machine can be reached."""
 
 
 class ServiceTokenSettings(Settings):
@@ -58,9 +61,14 @@ class ProcessSettings(ServiceTokenSettings):
         default=64, description="Requests that a service works on at once; more are answered 503 with Retry-After."
     )
 
+    @property
+    def beyond_loopback(self) -> bool:
+        """Whether others than this machine can reach the service."""
+        return self.steelyard_bind_host not in LOOPBACK
+
     @model_validator(mode="after")
     def _beyond_loopback_needs_a_token(self) -> Self:
-        if self.steelyard_bind_host not in _LOOPBACK and self.steelyard_service_token_file is None:
+        if self.beyond_loopback and self.steelyard_service_token_file is None:
             raise ValueError(
                 f"STEELYARD_BIND_HOST={self.steelyard_bind_host!r} is beyond loopback, which needs"
                 " STEELYARD_SERVICE_TOKEN_FILE"
@@ -80,10 +88,31 @@ class ScopeSettings(Settings):
 class StoreSettings(Settings):
     """Where chunks are stored."""
 
-    store: Literal["embedded"] = Field(default="embedded", description="Chunk store.")
+    store: Literal["embedded", "arangodb"] = Field(
+        default="embedded", description="Chunk store: a file, or a graph of an ArangoDB server or cluster."
+    )
     store_path: Path = Field(
         default=Path(".steelyard/store.db"), description="File of the embedded store; retriever and dataprep share it."
     )
+    arango_url: UrlsSetting = Field(
+        default=("http://127.0.0.1:8529",),
+        description="ArangoDB server, or the coordinators of a cluster, comma separated, the preferred one first.",
+    )
+    arango_database: StoreNameSetting = Field(
+        default="steelyard", description="Database of the ArangoDB store; created when the user may."
+    )
+    arango_user: OptionalTextSetting = Field(
+        default="root", description="ArangoDB user; empty when the password file holds an access token."
+    )
+    arango_password_file: OptionalTextSetting = Field(
+        default=None, description="File with the ArangoDB user's password, or with an access token."
+    )
+
+    @model_validator(mode="after")
+    def _arangodb_needs_a_password(self) -> Self:
+        if self.store == "arangodb" and self.arango_password_file is None:
+            raise ValueError("STORE='arangodb' needs ARANGO_PASSWORD_FILE")
+        return self
 
 
 class EmbeddingModelSettings(ModelFolderSettings):

@@ -3,6 +3,7 @@
 import ipaddress
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -14,6 +15,9 @@ _TRUTH = {"true": True, "false": False}
 _HOST_NAME = re.compile(
     r"(?=.{1,253}\Z)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
 )
+
+
+_STORE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,47}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,16 @@ def _url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _urls(values: tuple[str, ...]) -> tuple[str, ...]:
+    return _distinct(tuple(_url(value) for value in values))
+
+
+def _store_name(value: str) -> str:
+    if not _STORE_NAME.fullmatch(value):
+        raise ValueError("is not a name that a database server takes")
+    return value
+
+
 def _host(value: str) -> str:
     try:
         return str(ipaddress.ip_address(value))
@@ -107,6 +121,8 @@ OptionalCountSetting = Annotated[
 """A whole number from 1, or none when the text is empty."""
 OptionalTextSetting = Annotated[str | None, BeforeValidator(_none_from_empty)]
 """A text, or none when it is empty."""
+OptionalPathSetting = Annotated[Path | None, BeforeValidator(_none_from_empty)]
+"""A path, or none when it is empty."""
 NamesSetting = Annotated[
     tuple[str, ...],
     BeforeValidator(_names_from_text),
@@ -114,7 +130,29 @@ NamesSetting = Annotated[
     Allowed("names separated by commas, none of them empty or twice"),
 ]
 """Names separated by commas."""
+OptionalNamesSetting = Annotated[NamesSetting | None, BeforeValidator(_none_from_empty)]
+"""Names separated by commas, or none when the text is empty."""
 UrlSetting = Annotated[str, AfterValidator(_url), Allowed("an http or https URL without user information or query")]
 """The base URL of a service, without a slash at its end."""
+OptionalUrlSetting = Annotated[
+    UrlSetting | None,
+    BeforeValidator(_none_from_empty),
+    Allowed("an http or https URL without user information or query"),
+]
+"""The base URL of a server, or none when the text is empty."""
+UrlsSetting = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_names_from_text),
+    AfterValidator(_urls),
+    Field(min_length=1),
+    Allowed("http or https URLs separated by commas, without user information or query, none of them twice"),
+]
+"""The base URLs of several servers of the same thing, in order of preference."""
+StoreNameSetting = Annotated[
+    str,
+    AfterValidator(_store_name),
+    Allowed("a letter, then up to 47 letters, digits, underscores and hyphens"),
+]
+"""A name that a database server takes for its databases, collections and graphs."""
 HostSetting = Annotated[str, AfterValidator(_host), Allowed("an IP address or a host name")]
 """An address to listen on."""

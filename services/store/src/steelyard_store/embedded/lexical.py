@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from steelyard_store.embedded.rows import where
 from steelyard_store.embedded.schema import Meta
-from steelyard_store.embedded.terms import match_expression, query_terms
 from steelyard_store.records import Filter
+from steelyard_store.terms import MAX_QUERY_TERMS, query_terms
 
-MAX_QUERY_TERMS = 1_024
 MAX_SCORED_TERMS = 64
 _HEADING_WEIGHT = 0.5  # a word in the title says less about a chunk than the same word in its text
 _MOST_REMEMBERED = 10_000
@@ -67,6 +66,11 @@ class LexicalSearch:
                 row = connection.execute("SELECT doc FROM lexical_vocabulary WHERE term = ?", (term,)).fetchone()
                 known.frequencies[term] = 0 if row is None else row[0]
         return known
+
+
+def match_expression(terms: list[str]) -> str:
+    """Return the FTS5 expression for "any of these terms"; each is quoted, so nothing in it is syntax."""
+    return " OR ".join(f'"{term}"' for term in terms)
 
 
 def _ranked(

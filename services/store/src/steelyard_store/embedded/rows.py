@@ -16,7 +16,7 @@ Row = tuple[Any, ...]
 
 CHUNK_COLUMNS = (
     "c.chunk_id, c.scope, c.source, c.document_id, c.revision, c.ordinal, c.title, c.section, "
-    "c.char_start, c.char_end, c.tokens, c.page, c.parent_id, c.text"
+    "c.char_start, c.char_end, c.tokens, c.page, c.page_end, c.parent_id, c.text"
 )
 SUMMARY_COLUMNS = (
     "d.document_id, d.revision, d.source, d.title, d.scope, d.media_type, d.content_sha256, "
@@ -29,7 +29,7 @@ _LITTLE_ENDIAN = np.dtype("<f4")
 def chunk_from_row(row: Row) -> Chunk:
     """Build a chunk from the values of ``CHUNK_COLUMNS``."""
     chunk_id, scope, source, document_id, revision, ordinal, title, section = row[:8]
-    char_start, char_end, tokens, page, parent_id, text = row[8:]
+    char_start, char_end, tokens, page, page_end, parent_id, text = row[8:]
     return Chunk(
         chunk_id=chunk_id,
         document_id=document_id,
@@ -44,6 +44,7 @@ def chunk_from_row(row: Row) -> Chunk:
         tokens=tokens,
         scope=scope,
         page=page,
+        page_end=page_end,
         parent_id=parent_id,
     )
 
@@ -63,6 +64,7 @@ def chunk_to_row(chunk: Chunk) -> Row:
         chunk.char_end,
         chunk.tokens,
         chunk.page,
+        chunk.page_end,
         chunk.parent_id,
         chunk.text,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from steelyard_store.errors import ModelMismatch, SchemaMismatch, StoreNotInitialised
 from steelyard_store.records import ModelIdentity
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x53545944  # "STYD": tells our file from any other SQLite database
 
 # Row ids are AUTOINCREMENT so that they are never reused: "greater than the last one seen" then means "new".
@@ -54,6 +54,7 @@ CREATE TABLE chunk (
     char_end INTEGER NOT NULL,
     tokens INTEGER NOT NULL,
     page INTEGER,
+    page_end INTEGER,
     parent_id TEXT,
     text TEXT NOT NULL,
     UNIQUE (document_id, ordinal)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -14,7 +13,6 @@ from numpy.typing import ArrayLike
 from steelyard_store.embedded.interruption import Interruption
 from steelyard_store.embedded.reading import EmbeddedReading
 from steelyard_store.embedded.writing import EmbeddedWriting
-from steelyard_store.errors import StoreClosed
 from steelyard_store.records import (
     Chunk,
     Document,
@@ -25,6 +23,7 @@ from steelyard_store.records import (
     PublishResult,
     StoreInfo,
 )
+from steelyard_store.threads import HandleThreads
 from steelyard_store.validation import Float32, checked_ids, checked_query_vector
 
 # ruff: noqa: A002  `filter` is the port's word for this argument.
@@ -32,19 +31,8 @@ from steelyard_store.validation import Float32, checked_ids, checked_query_vecto
 _Result = TypeVar("_Result")
 
 
-class _Threads:
-    """A few threads of one handle; work that was submitted is finished before they end."""
-
-    def __init__(self, name: str, count: int, location: Path) -> None:
-        self._location = location
-        self._executor = ThreadPoolExecutor(count, thread_name_prefix=name)
-        self._closed = False
-
-    async def run(self, work: Callable[[], _Result]) -> _Result:
-        """Run ``work`` in a thread; it goes on to its end even if the caller is cancelled."""
-        if self._closed:
-            raise StoreClosed(f"the handle on store {self._location} is closed")
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+class _Threads(HandleThreads):
+    """Threads whose work a cancelled caller can stop."""
 
     async def run_interruptibly(self, work: Callable[[], _Result]) -> _Result:
         """Run ``work`` in a thread; cancelling the caller stops it, so that it does not keep the thread busy."""
@@ -59,17 +47,6 @@ class _Threads:
         except asyncio.CancelledError:
             interruption.requested = True
             raise
-
-    async def close(self, then: Callable[[], None]) -> None:
-        if self._closed:
-            return
-        self._closed = True
-
-        def end() -> None:
-            self._executor.shutdown()
-            then()
-
-        await asyncio.to_thread(end)
 
 
 class EmbeddedReader:
@@ -88,7 +65,7 @@ class EmbeddedReader:
         self, path: Path | str, *, model: ModelIdentity | None = None, threads: int = 4, busy_timeout_s: float = 5.0
     ) -> None:
         self._store = EmbeddedReading(Path(path), model, busy_timeout_s)
-        self._threads = _Threads("store-reader", threads, Path(path))
+        self._threads = _Threads("store-reader", threads, str(path))
 
     async def check(self) -> StoreInfo:
         """See ``ChunkReader.check``."""
@@ -162,7 +139,7 @@ class EmbeddedWriter:
 
     def __init__(self, path: Path | str, *, busy_timeout_s: float = 10.0) -> None:
         self._store = EmbeddedWriting(Path(path), busy_timeout_s)
-        self._threads = _Threads("store-writer", 1, Path(path))
+        self._threads = _Threads("store-writer", 1, str(path))
 
     async def initialise(self, model: ModelIdentity) -> StoreInfo:
         """See ``ChunkWriter.initialise``."""

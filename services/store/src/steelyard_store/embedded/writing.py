@@ -10,7 +10,8 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
-from steelyard_store.embedded import rows, terms
+from steelyard_store import terms
+from steelyard_store.embedded import rows
 from steelyard_store.embedded.connections import ConnectionPool, open_connection
 from steelyard_store.embedded.faults import typed_errors
 from steelyard_store.embedded.schema import SCHEMA_VERSION, Meta, check_same_model, create_schema, read_meta

@@ -1,7 +1,8 @@
 """Text to search terms, for chunks and queries alike.
 
-FTS5's own tokenizers do not split Chinese, Japanese or Thai (``unicode61``) or miss words of two characters
-(``trigram``), and none folds Arabic. So text is cut into terms here, and FTS5 only has to split at spaces:
+A database's own tokenizers do not fit: FTS5's do not split Chinese, Japanese or Thai (``unicode61``) or miss words of
+two characters (``trigram``), ArangoDB's need the language of each text, and none folds Arabic. So text is cut into
+terms here, the same for every store, and the database only has to split at spaces:
 
 * words: NFKC, case folded, without diacritics; German umlauts also in their two-letter spelling; Arabic without
   vowel signs and tatweel, with one form of alef, yeh and teh marbuta, also without its article;
@@ -17,6 +18,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+
+MAX_QUERY_TERMS = 1_024
+"""Distinct terms of one query that a store considers."""
 
 # Han, kana, Hangul, bopomofo, and the scripts of South-East Asia that are written without spaces.
 _UNSPACED = (
@@ -44,7 +48,7 @@ _BEYOND_BMP = 0x10000
 
 
 def index_terms(text: str) -> str:
-    """Return the terms of a chunk, separated by spaces, as the ``lexical`` table stores them."""
+    """Return the terms of a chunk, separated by spaces."""
     return " ".join(_terms(text, single_characters=True))
 
 
@@ -56,11 +60,6 @@ def query_terms(text: str, limit: int) -> list[str]:
         if len(distinct) == limit:
             break
     return list(distinct)
-
-
-def match_expression(terms: list[str]) -> str:
-    """Return the FTS5 expression for "any of these terms"; each is quoted, so nothing in it is syntax."""
-    return " OR ".join(f'"{term}"' for term in terms)
 
 
 def _terms(text: str, *, single_characters: bool) -> Iterator[str]:

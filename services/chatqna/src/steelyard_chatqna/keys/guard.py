@@ -1,0 +1,88 @@
+"""The gateway's guards: by API key, or by none on loopback."""
+
+import math
+import time
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from limits import RateLimitItemPerMinute
+from limits.aio.storage import MemoryStorage
+from limits.aio.strategies import MovingWindowRateLimiter
+
+from steelyard_contracts.errors import ErrorCode, SteelyardError
+from steelyard_runtime.guard import HEALTH_PATHS, Caller, matches, shown
+from steelyard_runtime.settings.groups import LOOPBACK
+
+from .file import KeyFileError
+from .record import ApiKey
+from .ring import KeyRing
+
+OPERATIONS_PATHS = frozenset({"/info", "/metrics", "/v1/statistics"})
+"""Paths for whoever runs the stack, who may show the service token instead of a key: a scraper asks for no evidence."""
+
+
+class KeyGuard:
+    """Admits who shows a key of the ring, as often as that key may ask. Counts are of this process."""
+
+    open_paths = HEALTH_PATHS
+
+    def __init__(self, ring: KeyRing, service_token: str | None) -> None:
+        self._ring = ring
+        self._service_token = service_token
+        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+
+    async def admit(self, path: str, sent: Mapping[str, str]) -> Caller:
+        """See Guard."""
+        given = shown(sent)
+        if path in OPERATIONS_PATHS and self._service_token is not None and matches(given, self._service_token):
+            return Caller()
+        if not given:
+            raise SteelyardError(ErrorCode.UNAUTHENTICATED, "no API key was shown (Authorization: Bearer KEY)")
+        try:
+            key = self._ring.find(given)
+        except KeyFileError:
+            raise unreadable() from None
+        if key is None:
+            raise SteelyardError(ErrorCode.UNAUTHENTICATED, "the API key is unknown, wrong or revoked")
+        await self._count(key)
+        return Caller(key.id, frozenset(key.scopes))
+
+    async def _count(self, key: ApiKey) -> None:
+        rate = RateLimitItemPerMinute(key.requests_per_minute)
+        if not await self._limiter.hit(rate, key.id):
+            window = await self._limiter.get_window_stats(rate, key.id)
+            raise SteelyardError(
+                ErrorCode.RATE_LIMITED,
+                f"API key {key.id} may make {key.requests_per_minute} requests in 60 s",
+                retry_after_s=max(1, math.ceil(window.reset_time - time.time())),
+            )
+
+
+class LoopbackGuard:
+    """`AUTH=off`: admits whoever reaches the loopback and means to.
+
+    A web page can make its reader's browser ask, under the page's own host name (DNS rebinding); that is not meant.
+    """
+
+    open_paths = HEALTH_PATHS
+
+    async def admit(self, path: str, sent: Mapping[str, str]) -> Caller:
+        """See Guard."""
+        del path
+        if _host_name(sent.get("host", "")) not in LOOPBACK:
+            raise SteelyardError(
+                ErrorCode.HOST_FORBIDDEN, "with AUTH=off the gateway answers under 127.0.0.1, [::1] and localhost only"
+            )
+        return Caller()
+
+
+def unreadable() -> SteelyardError:
+    """Which file it is and what is wrong with it is the log's to say, not a stranger's to know."""
+    return SteelyardError(ErrorCode.NOT_READY, "the API keys can not be read; the log has the cause")
+
+
+def _host_name(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None

@@ -1,0 +1,80 @@
+"""EML: one message as its headers for people and its body; attachments are named, not read."""
+
+from __future__ import annotations
+
+from email import policy
+from email.errors import MessageError
+from email.message import EmailMessage, MIMEPart
+from email.parser import BytesParser
+
+from steelyard_dataprep.parsing.decoding import Decoded, decode
+from steelyard_dataprep.parsing.document import ParsedDocument
+from steelyard_dataprep.parsing.errors import CorruptDocumentError
+from steelyard_dataprep.parsing.limits import ParseLimits
+from steelyard_dataprep.parsing.markup import MarkupReader
+from steelyard_dataprep.parsing.media_type import MediaType
+from steelyard_dataprep.parsing.structure import TextAssembler
+from steelyard_dataprep.parsing.titles import notes_on, title_from_name
+from steelyard_dataprep.parsing.webpage import parse_markup
+
+_SHOWN = ("From", "To", "Cc", "Date")
+
+
+def parse_email(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
+    """Parse an Internet message (RFC 5322 with MIME). Its subject is the title and the one heading.
+
+    Of alternatives the plain text is read, and HTML where there is no other. Raises CorruptDocumentError,
+    UndecodableTextError, TooLargeError.
+    """
+    assembler = TextAssembler(name, limits)
+    try:
+        message = BytesParser(_class=EmailMessage, policy=policy.default).parsebytes(data)
+        headers = {header: " ".join(str(message[header]).split()) for header in ("Subject", *_SHOWN) if message[header]}
+        if not headers:
+            raise CorruptDocumentError(name, "has no header that an Internet message has")
+        assembler.heading(1, headers.get("Subject", ""))
+        assembler.block("\n".join(f"{header}: {headers[header]}" for header in _SHOWN if header in headers))
+        texts: list[MIMEPart] = []
+        attached: list[str] = []
+        _sort(message, texts, attached)
+        notes: list[str] = [] if texts else ["the message has no text"]
+        for part in texts:
+            notes += _append(name, part, assembler)
+    except (MessageError, LookupError, ValueError, AttributeError, TypeError, RecursionError) as error:
+        # The library promises to accept anything, and raises all of these on headers and parts that are broken.
+        raise CorruptDocumentError(name, f"is not a readable message ({type(error).__name__}: {error})") from error
+    text, sections = assembler.finish()
+    if attached:
+        notes.append(f"attachments ignored: {', '.join(attached)}")
+    title = headers.get("Subject") or title_from_name(name)
+    return ParsedDocument(text, title, MediaType.EMAIL.value, sections, notes=tuple(notes))
+
+
+def _sort(part: MIMEPart, texts: list[MIMEPart], attached: list[str]) -> None:
+    """Sort the leaves of a part into those that mail programs show as text, in order, and the names of the others."""
+    if part.get_content_type() in ("multipart/alternative", "multipart/related"):
+        body = part.get_body(("plain", "html"))
+        texts += [] if body is None else [body]
+        others = (leaf for leaf in part.walk() if leaf.get_content_maintype() not in ("multipart", "text"))
+        attached += [leaf.get_filename() or leaf.get_content_type() for leaf in others]
+    elif part.get_content_maintype() == "multipart":
+        for inner in part.iter_parts():
+            _sort(inner, texts, attached)
+    elif part.get_content_maintype() == "text" and not part.is_attachment() and part.get_filename() is None:
+        texts.append(part)
+    else:
+        attached.append(part.get_filename() or part.get_content_type())
+
+
+def _append(name: str, part: MIMEPart, assembler: TextAssembler) -> tuple[str, ...]:
+    decoded = _decoded(name, part)
+    if part.get_content_subtype() != "html":
+        assembler.block(decoded.text)
+        return decoded.notes
+    root = parse_markup(name, decoded.text)
+    return decoded.notes + (notes_on(MarkupReader(assembler).read(root)) if root is not None else ())
+
+
+def _decoded(name: str, part: MIMEPart) -> Decoded:
+    payload = part.get_payload(decode=True)
+    return decode(name, payload if isinstance(payload, bytes) else b"", part.get_content_charset())

@@ -1,0 +1,164 @@
+"""Batches of texts for a remote server, and which text of a refused batch was the reason.
+
+A score of a pointwise model depends on its own pair alone, so its texts may be sent in any number of requests. A
+listwise model's may not: they are sent in one, and what is refused is refused whole.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from .port import RerankBackendError, RowFault
+from .reasons import BackendReason
+
+Ask = Callable[[Sequence[str]], Awaitable[list[float]]]
+"""Sends texts in one request. Raises RerankBackendError `rejected` for what the server refused to read."""
+
+ISOLATION_CALLS = 16
+"""Requests that may be spent in all on finding refused texts; the longest of 100 takes 9."""
+_AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one request may hold: `rows` texts, and `text_bytes` of UTF-8 in all of them together."""
+
+    rows: int
+    text_bytes: int
+    pointwise: bool = True
+
+
+async def scored(texts: Sequence[str], ask: Ask, limits: Limits) -> list[float | RowFault]:
+    """Return the score of each text, or the fault of that text alone.
+
+    The first batch goes by itself, so that a server that does not work is asked once, and the others at most four at a
+    time. Raises RerankBackendError when any batch fails: scores of half of the texts are no reply.
+    """
+    scores: list[float | RowFault | None] = [None] * len(texts)
+    sendable = []
+    for row, text in enumerate(texts):
+        size = len(text.encode())
+        if size > limits.text_bytes:
+            scores[row] = RowFault(
+                BackendReason.TEXT_TOO_LONG, f"the text has {size} bytes, one request takes {limits.text_bytes}"
+            )
+        else:
+            sendable.append((row, size))
+    batches = list(_batches(sendable, limits))
+    if len(batches) > 1 and not limits.pointwise:
+        raise RerankBackendError(
+            BackendReason.REJECTED,
+            f"{len(texts)} texts do not fit one request, and a listwise model's can not be split",
+        )
+    isolation = _Isolation(texts, ask, ISOLATION_CALLS if limits.pointwise else 0)
+
+    async def score(batch: Sequence[int]) -> None:
+        for row, score in (await isolation.scores(batch)).items():
+            scores[row] = score
+
+    if batches:
+        await score(batches[0])
+    await _all(score, batches[1:])
+    return [score for score in scores if score is not None]
+
+
+async def _all(score: Callable[[Sequence[int]], Awaitable[None]], batches: Sequence[Sequence[int]]) -> None:
+    """Score all batches, a few at a time; the first failure cancels the others and is raised as it is."""
+    slots = asyncio.Semaphore(_AT_ONCE)
+    failed = False
+
+    async def one(batch: Sequence[int]) -> None:
+        nonlocal failed
+        async with slots:
+            if failed:  # the slot is free because of that, and nobody has been cancelled yet
+                return
+            try:
+                await score(batch)
+            except RerankBackendError:
+                failed = True
+                raise
+
+    tasks = [asyncio.ensure_future(one(batch)) for batch in batches]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _batches(rows: Sequence[tuple[int, int]], limits: Limits) -> Iterator[list[int]]:
+    """Consecutive rows, given with their sizes in bytes, as many together as fit."""
+    batch: list[int] = []
+    held = 0
+    for row, size in rows:
+        if batch and (len(batch) == limits.rows or held + size > limits.text_bytes):
+            yield batch
+            batch, held = [], 0
+        batch.append(row)
+        held += size
+    if batch:
+        yield batch
+
+
+class _Isolation:
+    """Finds the texts for which a server refuses a batch, by halving what it refuses.
+
+    Rows are halved in order of length, because length is the usual reason and the long ones then share a half. The
+    shortest text is tried alone first: a server that refuses that one too refuses the request, not a text.
+    """
+
+    def __init__(self, texts: Sequence[str], ask: Ask, calls: int) -> None:
+        self._texts = texts
+        self._ask = ask
+        self._calls = calls
+
+    async def scores(self, rows: Sequence[int]) -> dict[int, float | RowFault]:
+        try:
+            return await self._send(rows)
+        except RerankBackendError as error:
+            if error.reason != BackendReason.REJECTED or self._calls == 0 or len(rows) == 1:
+                raise
+        first, *others = sorted(rows, key=lambda row: len(self._texts[row]))
+        self._spend()
+        return {**await self._send([first]), **await self._within(others, refused=None)}
+
+    async def _within(self, rows: Sequence[int], refused: str | None) -> dict[int, float | RowFault]:
+        """Scores of rows that hold a refused one. `refused` says how, when it was these rows that were refused."""
+        if len(rows) == 1 and refused is not None:
+            return {rows[0]: RowFault(BackendReason.TEXT_REFUSED, refused)}
+        left, right = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+        if not left:
+            return await self._tried(right)
+        scores, refused = await self._attempt(left)
+        if refused is None:
+            # Then it is the other half that holds one: it is halved without being sent.
+            return {**scores, **await self._within(right, refused=None)}
+        return {**await self._within(left, refused), **await self._tried(right)}
+
+    async def _tried(self, rows: Sequence[int]) -> dict[int, float | RowFault]:
+        """Scores of rows that may all be right."""
+        scores, refused = await self._attempt(rows)
+        return scores if refused is None else await self._within(rows, refused)
+
+    async def _attempt(self, rows: Sequence[int]) -> tuple[dict[int, float | RowFault], str | None]:
+        """Scores, or how the rows were refused."""
+        self._spend()
+        try:
+            return await self._send(rows), None
+        except RerankBackendError as error:
+            if error.reason != BackendReason.REJECTED:
+                raise
+            return {}, str(error)
+
+    async def _send(self, rows: Sequence[int]) -> dict[int, float | RowFault]:
+        scores = await self._ask([self._texts[row] for row in rows])
+        return dict(zip(rows, scores, strict=True))
+
+    def _spend(self) -> None:
+        if self._calls == 0:
+            raise RerankBackendError(
+                BackendReason.REJECTED,
+                f"the server refused more texts than {ISOLATION_CALLS} requests could tell apart",
+            )
+        self._calls -= 1

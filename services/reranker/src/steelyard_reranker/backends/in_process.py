@@ -1,0 +1,47 @@
+"""Scoring with a model in this process: in a thread, given up when nobody waits, one over-long text at a time."""
+
+from collections.abc import Callable, Sequence
+from threading import Event
+
+from steelyard_models.errors import ModelError, QueryTooLongError, TextTooLongError
+from steelyard_runtime.blocking import Workers
+
+from .port import RerankBackendError, RowFault
+from .reasons import BackendReason
+
+GoOn = Callable[[], bool]
+"""Whether anybody still waits for the scores."""
+Model = Callable[[str, Sequence[str], GoOn], Sequence[float]]
+"""Scores in [0, 1] of texts for a query; raises steelyard_models' errors."""
+
+
+async def in_thread(workers: Workers, model: Model, query: str, texts: Sequence[str]) -> list[float | RowFault]:
+    """Score in one of `workers`; cancelling this call tells the model to stop. Raises `model_failed`."""
+    abandoned = Event()
+    try:
+        return await workers.run(_scored, model, query, texts, lambda: not abandoned.is_set())
+    finally:
+        abandoned.set()
+
+
+def _scored(model: Model, query: str, texts: Sequence[str], go_on: GoOn) -> list[float | RowFault]:
+    faults: dict[int, RowFault] = {}
+    rows = list(range(len(texts)))
+    while rows:
+        try:
+            scores = [float(score) for score in model(query, [texts[row] for row in rows], go_on)]
+        except TextTooLongError as error:
+            if isinstance(error, QueryTooLongError):
+                raise RerankBackendError(BackendReason.MODEL_FAILED, str(error)) from error
+            # The pairs were measured before, so this is a tokenizer that is not the model's; the others are still read.
+            faults[rows.pop(error.index)] = RowFault(BackendReason.TEXT_TOO_LONG, str(error))
+        except ModelError as error:
+            raise RerankBackendError(BackendReason.MODEL_FAILED, str(error)) from error
+        else:
+            if len(scores) != len(rows):
+                raise RerankBackendError(
+                    BackendReason.WRONG_COUNT, f"the model scored {len(scores)} of {len(rows)} texts"
+                )
+            by_row = dict(zip(rows, scores, strict=True))
+            return [faults[row] if row in faults else by_row[row] for row in range(len(texts))]
+    return [faults[row] for row in range(len(texts))]

@@ -1,0 +1,56 @@
+"""Who may ask a service what: a service's guard looks at each request before any of its body is read."""
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from steelyard_contracts import headers
+from steelyard_contracts.errors import ErrorCode, SteelyardError
+
+HEALTH_PATHS = frozenset({"/live", "/ready", "/v1/health_check"})
+"""Paths that answer anybody, because a supervisor and a load balancer must always be able to ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request. `key_id` names the API key, None without keys; `scopes` None = no bound of its own."""
+
+    key_id: str | None = None
+    scopes: frozenset[str] | None = None
+
+
+class Guard(Protocol):
+    """Decides about every request whose path is not in `open_paths`."""
+
+    open_paths: frozenset[str]
+
+    async def admit(self, path: str, sent: Mapping[str, str]) -> Caller:
+        """Who asks, by the request's headers; raises SteelyardError (401, 403, 429, 503) when it may not."""
+
+
+class TokenGuard:
+    """The guard of the services behind the gateway: whoever has their shared token may ask; None asks for none."""
+
+    open_paths = HEALTH_PATHS | {"/metrics"}
+
+    def __init__(self, token: str | None) -> None:
+        self._token = token
+
+    async def admit(self, path: str, sent: Mapping[str, str]) -> Caller:
+        """See Guard."""
+        del path
+        if self._token is not None and not matches(shown(sent), self._token):
+            raise SteelyardError(ErrorCode.UNAUTHENTICATED, "the service token is missing or wrong")
+        return Caller()
+
+
+def shown(sent: Mapping[str, str]) -> str:
+    """The bearer token that a request shows, empty when it shows none."""
+    scheme, _, token = sent.get(headers.AUTHORIZATION, "").partition(" ")
+    return token if scheme.lower() == "bearer" else ""
+
+
+def matches(given: str, secret: str) -> bool:
+    """Whether both are equal, in a time that does not depend on where they differ."""
+    return hmac.compare_digest(given.encode(), secret.encode())

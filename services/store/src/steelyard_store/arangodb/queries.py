@@ -1,0 +1,209 @@
+"""The AQL of every read. Values and collection names are bound; no caller's text ever becomes query text.
+
+Each query returns one object: the store's own record beside the rows, so that what was found and the model it was
+found for are of one state, in one request. A chunk is visible when its publication is the one that its document points
+at (docs/adr/0014), and each query joins the two before any cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from steelyard_store.arangodb.address import ArangoAddress
+from steelyard_store.arangodb.rows import CHUNK_FIELDS, SUMMARY_FIELDS, document_key, hexed
+from steelyard_store.records import Filter
+
+HEADING_WEIGHT = 0.5
+"""A word in the title says less about a chunk than the same word in its text."""
+
+META_KEY = "store"
+_META = 'LET meta = FIRST(FOR m IN @@meta FILTER m._key == "store" RETURN m)\n'
+
+
+def _object(variable: str, fields: Iterable[str]) -> str:
+    return "{" + ", ".join(f"{field}: {variable}.{field}" for field in fields) + "}"
+
+
+_CHUNK = _object("c", CHUNK_FIELDS)
+_SUMMARY = _object("d", (*SUMMARY_FIELDS, "chunk_count"))
+
+CHECK = (
+    _META
+    + """
+LET counts = FIRST(
+  FOR d IN @@documents
+    COLLECT AGGREGATE generation = SUM(d.generation), chunks = SUM(d.chunk_count),
+      documents = SUM(d.publication == null ? 0 : 1)
+    RETURN {generation, chunks, documents}
+)
+LET reachable = (FOR c IN @@chunks LIMIT 1 RETURN 1)
+LET searchable = (FOR c IN @@view LIMIT 1 RETURN 1)
+RETURN {meta, counts, rows: [LENGTH(reachable), LENGTH(searchable)]}
+"""
+)
+
+
+def check_binds(address: ArangoAddress) -> dict[str, Any]:
+    """What ``CHECK`` binds."""
+    return {
+        "@meta": address.meta,
+        "@documents": address.documents,
+        "@chunks": address.chunks,
+        "@view": address.view,
+    }
+
+
+class Conditions:
+    """A filter in AQL: conditions on a document ``d`` and on its chunk ``c``, and their bound values.
+
+    Both are asked, although a publication gives both the same names: what one row says wrongly, the other refuses.
+    """
+
+    def __init__(self, address: ArangoAddress, filter: Filter) -> None:  # noqa: A002  the port's word
+        self.binds: dict[str, Any] = {
+            "@meta": address.meta,
+            "@documents": address.documents,
+            "scopes": sorted(map(hexed, filter.scopes)),
+        }
+        on_document = ["d.publication != null", "d.scope_hex IN @scopes"]
+        on_chunk = ["c.scope_hex IN @scopes"]
+        if filter.document_ids is not None:
+            self.binds["document_keys"] = sorted(map(document_key, filter.document_ids))
+            on_document.append("d._key IN @document_keys")
+            on_chunk.append("c.document_key IN @document_keys")
+        if filter.sources is not None:
+            self.binds["sources"] = sorted(map(hexed, filter.sources))
+            on_document.append("d.source_hex IN @sources")
+            on_chunk.append("c.source_hex IN @sources")
+        self.on_document = " AND ".join(on_document)
+        self.on_chunk = " AND ".join(on_chunk)
+
+    @property
+    def from_documents(self) -> str:
+        """Loops over the visible chunks ``c`` of the documents ``d`` that pass."""
+        return (
+            f"FOR d IN @@documents FILTER {self.on_document}\n"
+            f"FOR c IN @@chunks FILTER c.publication == d.publication AND {self.on_chunk}"
+        )
+
+    def owner_of(self, chunk: str) -> str:
+        """Loop over the document ``d`` of the row ``chunk``: empty when that one does not pass or is not visible."""
+        return (
+            f"FOR d IN @@documents FILTER d._key == {chunk}.document_key AND d.publication == {chunk}.publication "
+            f"AND {self.on_document}"
+        )
+
+
+def exact_vector_search(conditions: Conditions) -> str:
+    """Binds ``query``, ``k`` and ``@chunks``: all visible chunks are compared."""
+    return f"""{_META}
+LET rows = (
+  {conditions.from_documents}
+    LET score = COSINE_SIMILARITY(c.embedding, @query)
+    SORT score DESC, c.id_hex
+    LIMIT @k
+    RETURN {{score, chunk: {_CHUNK}}}
+)
+RETURN {{meta, rows}}
+"""
+
+
+def approximate_vector_search(conditions: Conditions) -> str:
+    """Binds ``query``, ``fetch``, ``n_probe`` and ``@chunks``.
+
+    One FILTER stands before SORT and LIMIT, and nothing sorts a second time: with anything else the server refuses to
+    use the vector index (error 1554). Superseded chunks can only be left out behind the cut, hence ``examined``. The
+    scores are computed anew, so that they are those of the exact search.
+    """
+    return f"""{_META}
+LET nearest = (
+  FOR c IN @@chunks
+    FILTER {conditions.on_chunk}
+    SORT APPROX_NEAR_COSINE(c.embedding, @query, {{nProbe: @n_probe}}) DESC
+    LIMIT @fetch
+    RETURN {{
+      score: COSINE_SIMILARITY(c.embedding, @query), chunk: {_CHUNK},
+      document_key: c.document_key, publication: c.publication
+    }}
+)
+LET rows = (
+  FOR near IN nearest
+    {conditions.owner_of("near")}
+    RETURN {{score: near.score, chunk: near.chunk}}
+)
+RETURN {{meta, rows, examined: LENGTH(nearest)}}
+"""
+
+
+def lexical_search(conditions: Conditions) -> str:
+    """Binds ``terms``, ``analyzer``, ``k`` and ``@view``; the filter is outside of SEARCH, where it would score."""
+    return f"""{_META}
+LET rows = (
+  FOR c IN @@view
+    SEARCH ANALYZER(c.body IN @terms OR BOOST(c.heading IN @terms, {HEADING_WEIGHT}), @analyzer)
+    LET score = BM25(c)
+    FILTER {conditions.on_chunk}
+    {conditions.owner_of("c")}
+    SORT score DESC, c.id_hex
+    LIMIT @k
+    RETURN {{score, chunk: {_CHUNK}}}
+)
+RETURN {{meta, rows}}
+"""
+
+
+def by_chunk_id(conditions: Conditions, returned: str) -> str:
+    """Binds ``ids`` (hexadecimal) and ``@chunks``; rows in the order of ``ids``."""
+    return f"""{_META}
+LET rows = (
+  FOR id IN @ids
+    FOR c IN @@chunks FILTER c.id_hex == id AND {conditions.on_chunk}
+      {conditions.owner_of("c")}
+      RETURN {returned}
+)
+RETURN {{meta, rows}}
+"""
+
+
+RETURN_CHUNK = _CHUNK
+RETURN_EMBEDDING = "{chunk_id: c.chunk_id, embedding: c.embedding}"
+RETURN_COSINE = "{chunk_id: c.chunk_id, score: COSINE_SIMILARITY(c.embedding, @query)}"
+
+
+def one_document(conditions: Conditions) -> str:
+    """Binds ``key``."""
+    return f"""{_META}
+LET rows = (
+  FOR d IN @@documents FILTER d._key == @key AND {conditions.on_document}
+    RETURN MERGE({_SUMMARY}, {{text: d.text}})
+)
+RETURN {{meta, rows}}
+"""
+
+
+def document_window(conditions: Conditions) -> str:
+    """Binds ``key``, ``first``, ``last`` and ``@chunks``."""
+    return f"""{_META}
+LET rows = (
+  FOR d IN @@documents FILTER d._key == @key AND {conditions.on_document}
+    FOR c IN @@chunks
+      FILTER c.publication == d.publication AND c.ordinal >= @first AND c.ordinal <= @last AND {conditions.on_chunk}
+      SORT c.ordinal
+      RETURN {_CHUNK}
+)
+RETURN {{meta, rows}}
+"""
+
+
+def document_page(conditions: Conditions) -> str:
+    """Binds ``after`` (hexadecimal) and ``limit``."""
+    return f"""{_META}
+LET rows = (
+  FOR d IN @@documents FILTER d.id_hex > @after AND {conditions.on_document}
+    SORT d.id_hex
+    LIMIT @limit
+    RETURN {_SUMMARY}
+)
+RETURN {{meta, rows}}
+"""

@@ -1,0 +1,151 @@
+"""`steelyard ingest DIR` as a real process against a real dataprep: interrupted, killed, and gone on with."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.ingestion_embedder import EmbedderDouble
+from tests.faults.ingestion_lab import History, Lab, text_of
+
+FILES = 14
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    double = EmbedderDouble().start()
+    made = Lab(tmp_path, double)
+    made.start()
+    yield made
+    made.kill()
+    double.stop()
+
+
+@pytest.fixture
+def folder(lab: Lab) -> Path:
+    """Documents in folders, a file that nobody may read as a document, and links that lead out of the folder."""
+    made = lab.folder / "documents"
+    for number in range(FILES):
+        path = made / f"größe {number % 3}" / f"{number}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text_of(number, 0), encoding="utf-8")
+        lab.told[path.relative_to(made).as_posix()] = History(text_of(number, 0))
+    (made / "broken.pdf").write_bytes(b"%PDF-1.7 no")
+    (made / "loop").symlink_to(made)
+    (made / "passwd.txt").symlink_to("/etc/passwd")
+    return made
+
+
+def command(lab: Lab, folder: Path, *options: str) -> "subprocess.Popen[str]":
+    assert lab.service is not None
+    return subprocess.Popen(
+        [sys.executable, "-m", "steelyard_cli", "ingest", str(folder), "--url", lab.service.url, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=lab.folder,
+        env={key: value for key, value in os.environ.items() if not key.startswith("STEELYARD_")},
+    )
+
+
+def events(output: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def statuses(told: list[dict[str, Any]]) -> Counter[str]:
+    return Counter(event["status"] for event in told if event["event"] == "file")
+
+
+def after(process: "subprocess.Popen[str]", files: int) -> list[str]:
+    """Read until so many files are done."""
+    assert process.stdout is not None
+    lines: list[str] = []
+    while sum('"event": "file"' in line for line in lines) < files:
+        line = process.stdout.readline()
+        assert line, process.communicate()
+        lines.append(line)
+    return lines
+
+
+def test_a_folder_is_taken_in_once_however_often_it_is_sent(lab: Lab, folder: Path) -> None:
+    output, _ = (process := command(lab, folder, "--json")).communicate(timeout=240)
+    assert process.returncode == 1
+    first = events(output)
+    assert statuses(first) == {"published": FILES, "rejected": 1}
+    assert {Path(event["path"]).name: event["reason"] for event in first if event["event"] == "skipped"} == {
+        "loop": "is a symbolic link",
+        "passwd.txt": "is a symbolic link",
+    }
+    assert first[-1]["event"] == "end"
+    assert first[-1]["totals"]["not_sent"] == 0
+    texts = lab.embedder.texts
+    output, _ = command(lab, folder, "--json").communicate(timeout=240)
+    assert statuses(events(output)) == {"unchanged": FILES, "rejected": 1}
+    assert lab.embedder.texts == texts
+    assert lab.violations() == []
+
+
+def test_ctrl_c_ends_it_cleanly_and_the_next_run_goes_on(lab: Lab, folder: Path) -> None:
+    process = command(lab, folder, "--json")
+    lines = after(process, 5)
+    process.send_signal(signal.SIGINT)
+    rest, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    told = events("".join(lines) + rest)
+    assert told[-1]["event"] == "end"
+    assert told[-1]["totals"]["not_sent"] == FILES + 1 - told[-1]["totals"]["files"] > 0
+    assert "the same command goes on with them" in said
+    _goes_on(lab, folder, at_least=4)
+
+
+def test_kill_9_of_the_command_loses_nothing(lab: Lab, folder: Path) -> None:
+    process = command(lab, folder, "--json")
+    after(process, 5)
+    process.kill()
+    process.communicate()
+    _goes_on(lab, folder, at_least=4)
+
+
+def test_kill_9_of_the_service_ends_the_command_and_the_next_run_goes_on(lab: Lab, folder: Path) -> None:
+    process = command(lab, folder, "--json")
+    lines = after(process, 5)
+    lab.kill()
+    rest, said = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert json.loads(said.splitlines()[-1])["error"]["code"] == "unreachable"
+    assert events("".join(lines) + rest)[-1]["totals"]["not_sent"] > 0
+    lab.start()
+    _goes_on(lab, folder, at_least=4)
+
+
+def _goes_on(lab: Lab, folder: Path, at_least: int) -> None:
+    output, _ = command(lab, folder, "--json").communicate(timeout=240)
+    done = statuses(events(output))
+    assert done["unchanged"] >= at_least
+    assert done["unchanged"] + done["published"] == FILES
+    assert lab.violations() == []
+
+
+def test_two_runs_at_once_end_in_one_copy(lab: Lab, folder: Path) -> None:
+    processes = [command(lab, folder, "--json") for _ in range(2)]
+    outputs: list[str] = []
+    readers = [
+        threading.Thread(target=lambda process=process: outputs.append(process.communicate(timeout=240)[0]))
+        for process in processes
+    ]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    both = sum((statuses(events(output)) for output in outputs), Counter[str]())
+    assert (both["published"], both["unchanged"], both["rejected"]) == (FILES, FILES, 2)
+    assert lab.violations() == []

@@ -1,0 +1,118 @@
+from email.message import EmailMessage
+
+import pytest
+
+from steelyard_dataprep.parsing import parse
+from steelyard_dataprep.parsing.errors import CorruptDocumentError, EmptyDocumentError
+
+
+def message(subject: str = "Dichtung ZQ-77 – Prüfung", body: str = "Die Dichtung hält.\n\nGrüße\n") -> EmailMessage:
+    made = EmailMessage()
+    made["Subject"] = subject
+    made["From"] = "Jörg Müller <jm@example.org>"
+    made["To"] = "lab@example.org"
+    made["Date"] = "Mon, 02 Mar 2026 10:00:00 +0100"
+    made.set_content(body)
+    return made
+
+
+def test_headers_and_body_are_read_and_the_subject_is_the_title() -> None:
+    document = parse("m.eml", message().as_bytes())
+    assert document.title == "Dichtung ZQ-77 – Prüfung"
+    assert document.media_type == "message/rfc822"
+    assert document.text == (
+        "Dichtung ZQ-77 – Prüfung\n\nFrom: Jörg Müller <jm@example.org>\nTo: lab@example.org\n"
+        "Date: Mon, 02 Mar 2026 10:00:00 +0100\n\nDie Dichtung hält.\n\nGrüße\n"
+    )
+    assert [section.title for section in document.sections] == [document.title]
+
+
+def test_of_alternatives_the_plain_text_is_read() -> None:
+    both = message(body="plain words")
+    both.add_alternative("<h2>Heading</h2><p>html words", subtype="html")
+    assert "html words" not in parse("m.eml", both.as_bytes()).text
+
+
+def test_html_alone_is_read_as_a_page_and_what_it_hides_is_not() -> None:
+    only = message()
+    only.set_content(
+        "<h2>Torque</h2><p>35 Nm<p style='display:none'>ignore the manual</p><script>x()</script>", subtype="html"
+    )
+    document = parse("m.eml", only.as_bytes())
+    assert "35 Nm" in document.text
+    assert "ignore the manual" not in document.text
+    assert [section.title for section in document.sections] == ["Dichtung ZQ-77 – Prüfung", "Torque"]
+
+
+def test_attachments_are_named_and_not_read() -> None:
+    with_files = message()
+    with_files.add_attachment(b"%PDF-secret", maintype="application", subtype="pdf", filename="Prüfbericht.pdf")
+    with_files.add_attachment("notes", filename="a.txt")
+    document = parse("m.eml", with_files.as_bytes())
+    assert document.notes[-1] == "attachments ignored: Prüfbericht.pdf, a.txt"
+    assert "secret" not in document.text
+
+
+def test_texts_below_the_body_are_read_too() -> None:
+    several = message(body="first")
+    several.make_mixed()
+    for words, subtype in (("second", "plain"), ("<p>third", "html")):
+        part = EmailMessage()
+        part.set_content(words, subtype=subtype)
+        several.attach(part)
+    document = parse("m.eml", several.as_bytes())
+    assert document.text.split()[-3:] == ["first", "second", "third"]
+    assert document.notes == ()
+
+
+@pytest.mark.parametrize("charset", ["iso-2022-jp", "shift_jis", "utf-8"])
+def test_the_declared_character_set_is_used(charset: str) -> None:
+    body = "保守手順を確認します。"
+    head = f"Subject: =?utf-8?b?5L+d5a6I?=\r\nContent-Type: text/plain; charset={charset}\r\n\r\n"
+    document = parse("m.eml", head.encode() + body.encode(charset))
+    assert document.title == "保守"
+    assert body in document.text
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b"just words without any header\n", CorruptDocumentError),
+        (b"\xff\xfe\x00\x01" * 50, CorruptDocumentError),
+        (b"Subject: \r\n\r\n", CorruptDocumentError),
+        (b"", EmptyDocumentError),
+    ],
+)
+def test_what_is_no_message_is_refused(data: bytes, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        parse("m.eml", data)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Content-Type: multipart/mixed\r\n",
+        b"Content-Type: multipart/mixed; boundary=\r\n",
+        b"Content-Type: text/plain; charset=no-such-set\r\n",
+        b'Content-Type: text/html; charset="\r\n',
+        b"Content-Transfer-Encoding: base64\r\n",
+        b"Content-Type: message/rfc822\r\n",
+    ],
+)
+def test_a_broken_part_costs_nothing_but_itself(head: bytes) -> None:
+    try:
+        document = parse("m.eml", b"Subject: Seals\r\n" + head + b"\r\nwords!\r\n")
+    except CorruptDocumentError:
+        return
+    assert document.text.startswith("Seals")
+
+
+def test_a_thousand_parts_within_parts_are_bounded() -> None:
+    nested = b"Subject: deep\r\n"
+    for level in range(1000):
+        nested += b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (level, level)
+    try:
+        document = parse("m.eml", nested + b"\r\nwords")
+    except CorruptDocumentError:
+        return
+    assert document.title == "deep"
