@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 VENV   := .venv
 BIN    := $(VENV)/bin
-DISTS  := contracts runtime models store embedding retriever reranker chatqna dataprep cli
+DISTS  := contracts runtime models store embedding retriever reranker chatqna dataprep evidence cli
 EDITABLE := $(foreach d,$(DISTS),-e services/$(d))
 
 .DEFAULT_GOAL := help

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from .client import Service, read_token
 from .errors import StackError
-from .services import CHATQNA, DATAPREP, ServiceSpec
+from .services import CHATQNA, DATAPREP, EMBEDDING, RETRIEVER, ServiceSpec
 from .settings import AccessSettings
 from .supervisor.launch import running
 from .supervisor.plan import RunFolder
@@ -21,6 +21,18 @@ def dataprep(url: str | None, timeout_s: float, state_dir: Path) -> Service:
     """The ingestion service, with the services' own token."""
     token = AccessSettings.read().steelyard_service_token_file
     return _service(DATAPREP, _address(DATAPREP, url, state_dir), timeout_s, token)
+
+
+def embedding(timeout_s: float, state_dir: Path) -> Service:
+    """The embedding service, with the services' own token."""
+    token = AccessSettings.read().steelyard_service_token_file
+    return _service(EMBEDDING, _address(EMBEDDING, None, state_dir), timeout_s, token)
+
+
+def retriever(timeout_s: float, state_dir: Path) -> Service:
+    """The retriever, with the services' own token."""
+    token = AccessSettings.read().steelyard_service_token_file
+    return _service(RETRIEVER, _address(RETRIEVER, None, state_dir), timeout_s, token)
 
 
 def _service(spec: ServiceSpec, url: str, timeout_s: float, token_file: str | None) -> Service:

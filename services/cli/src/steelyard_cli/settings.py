@@ -1,10 +1,11 @@
 """Settings that only the command reads; the services' own are declared by the services."""
 
+from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import Field
 
-from steelyard_runtime.settings.base import SettingsError
+from steelyard_runtime.settings.base import Settings, SettingsError
 from steelyard_runtime.settings.groups import EmbeddingModelSettings, ServiceTokenSettings
 from steelyard_runtime.settings.types import IntSetting, OptionalTextSetting
 
@@ -38,5 +39,23 @@ class ModelServerSettings(EmbeddingModelSettings):
     )
 
 
-class CommandSettings(AccessSettings, ModelServerSettings):
+class EvaluationSettings(Settings):
+    """Where the laboratory finds the evaluation data."""
+
+    steelyard_eval_data: str = Field(
+        default="../shared/data",
+        min_length=1,
+        description="Folder of the evaluation data sets that `steelyard evidence` reads; only its study needs them.",
+    )
+
+    @classmethod
+    def folder(cls) -> Path:
+        """The folder; raises ConfigurationError with every fault."""
+        try:
+            return Path(cls.load().steelyard_eval_data)
+        except SettingsError as error:
+            raise ConfigurationError(str(error)) from None
+
+
+class CommandSettings(AccessSettings, ModelServerSettings, EvaluationSettings):
     """Everything that the command reads besides the services' settings."""

@@ -1,0 +1,180 @@
+"""Calibration: settings of `adaptive` that reach a recall with the fewest tokens, and what the data proves."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from steelyard_reranker.selection import SelectionSettings
+
+from .errors import RunError
+from .manifest import FrozenCandidate, FrozenQuery, Manifest, Unit
+from .measures.bootstrap import difference
+from .policy import Policy
+from .run.reading import Reader
+from .tuning.case import Case, make_case
+from .tuning.gold import Gold
+from .tuning.grid import adaptive_outcomes, grid
+from .tuning.outcome import Outcomes, Point
+from .tuning.slices import slice_outcomes
+
+FEW = 30
+"""Queries below which a proposal is hardly more than a guess."""
+
+Tell = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What calibration found.
+
+    `settings` is None when no setting reaches the recall. Points are on the queries that nothing was chosen on:
+    `proposed`, the policy as it is (`current`), and the shortest `slice` that reached the recall where it was chosen.
+    """
+
+    wanted: float
+    chosen_on: int
+    tested_on: int
+    ceiling: float
+    settings: SelectionSettings | None
+    proposed: Point | None
+    current: Point
+    slice: Point | None
+    warnings: tuple[str, ...]
+
+    def environment(self) -> dict[str, float]:
+        """The proposal as settings of the environment; empty without one."""
+        if self.settings is None:
+            return {}
+        return {
+            "MIN_VALUE_THRESHOLD": self.settings.min_value_threshold,
+            "CONFUSION_COST_WEIGHT": self.settings.confusion_cost_weight,
+            "TOKEN_COST_ALPHA": self.settings.token_cost_alpha,
+            "NOVELTY_SIGMOID_B": self.settings.novelty_sigmoid_b,
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything by name."""
+        points = {"proposed": self.proposed, "current": self.current, "slice": self.slice}
+        return {
+            "wanted": self.wanted,
+            "chosen_on": self.chosen_on,
+            "tested_on": self.tested_on,
+            "ceiling": self.ceiling,
+            "settings": self.environment() or None,
+            **{name: None if point is None else _point(point) for name, point in points.items()},
+            "warnings": list(self.warnings),
+        }
+
+
+def calibrate(
+    manifest: Manifest, reader: Reader, policy: Policy, wanted: float, tell: Tell, *, workers: int = 1
+) -> Proposal:
+    """Choose on every other query, test on the rest.
+
+    Raises RunError when the manifest has fewer than two queries with evidence, or no vectors.
+    """
+    queries = [query for query in manifest.queries if query.units]
+    if len(queries) < 2:
+        raise RunError(f"manifest {manifest.name!r} has {len(queries)} queries with evidence; two are the least")
+    cases = []
+    for number, query in enumerate(queries):
+        cases.append(_case(number, query, manifest, reader, policy))
+        tell("reading pairs", number + 1, len(queries))
+    settings = grid(policy.selection)
+    outcomes = adaptive_outcomes(
+        cases, settings, workers=workers, on_cases=lambda done, of: tell("looking through settings", done, of)
+    )
+    return _proposal(outcomes, slice_outcomes(cases), settings, wanted)
+
+
+def _proposal(outcomes: Outcomes, slices: Outcomes, settings: Sequence[SelectionSettings], wanted: float) -> Proposal:
+    even, odd = outcomes.even, outcomes.odd
+    ceiling = float(slices.even.recall[-1].mean())
+    row, shortest = even.cheapest(wanted), slices.even.cheapest(wanted)
+    proposed = None if row is None else odd.point(row)
+    beside = None if shortest is None else slices.odd.point(shortest)
+    warnings = _warnings(even, odd, slices, row, shortest, wanted)
+    return Proposal(
+        wanted=wanted,
+        chosen_on=even.recall.shape[1],
+        tested_on=odd.recall.shape[1],
+        ceiling=ceiling,
+        settings=None if row is None else settings[row],
+        proposed=proposed,
+        current=odd.point(0),
+        slice=beside,
+        warnings=tuple(warnings),
+    )
+
+
+def _warnings(
+    even: Outcomes, odd: Outcomes, slices: Outcomes, row: int | None, shortest: int | None, wanted: float
+) -> list[str]:
+    said = []
+    if even.recall.shape[1] < FEW:
+        said.append(f"the settings were chosen on {even.recall.shape[1]} queries; below {FEW} that is hardly a choice")
+    ceiling = float(slices.even.recall[-1].mean())
+    if ceiling < wanted:
+        said.append(f"the candidates hold {ceiling:.3f} of the evidence; retrieval, not selection, misses {wanted:g}")
+    elif row is None:
+        best = float(even.recall.mean(axis=1).max())
+        said.append(f"no setting of the grid reaches {wanted:g}; the best one has {best:.3f}")
+    if row is None:
+        return said
+    point = odd.point(row)
+    if point.recall.low < wanted:
+        said.append(
+            f"on the queries that it was not chosen on, recall is {point.recall.mean:.3f} with a 95 % interval from"
+            f" {point.recall.low:.3f}: the data does not prove {wanted:g}"
+        )
+    if shortest is not None:
+        more = difference(odd.tokens[row], slices.odd.tokens[shortest])
+        if more.high >= 0.0:
+            said.append(
+                f"a slice of the {slices.names[shortest]} is not shown to need more tokens (adaptive less slice:"
+                f" {more.mean:+.0f} [{more.low:+.0f}, {more.high:+.0f}])"
+            )
+    return said
+
+
+def _case(number: int, query: FrozenQuery, manifest: Manifest, reader: Reader, policy: Policy) -> Case:
+    pairs = policy.effective_pairs(manifest.pair_limit)
+    readings = reader.read(query.query, query.candidates, pairs).readings
+    read = [
+        (candidate, reading.score)
+        for candidate, reading in zip(query.candidates, readings, strict=True)
+        if reading.score is not None
+    ]
+    candidates = [candidate for candidate, _ in read]
+    if query.embedding is None or any(one.embedding is None for one in candidates):
+        raise RunError(f"query {query.query_id!r}: the manifest has no vectors, which adaptive needs")
+    return make_case(
+        number,
+        [one.text for one in candidates],
+        np.array([score for _, score in read], dtype=np.float64),
+        np.array([one.tokens for one in candidates], dtype=np.int64),
+        np.array([one.embedding.to_floats() for one in candidates if one.embedding is not None], dtype=np.float32),
+        np.array(query.embedding.to_floats(), dtype=np.float32),
+        gold_of(query.units, candidates),
+    )
+
+
+def gold_of(units: Sequence[Unit], candidates: Sequence[FrozenCandidate]) -> Gold:
+    """The units in elementary pieces, every unit with the same weight."""
+    columns: list[list[bool]] = []
+    weights: list[float] = []
+    for unit in units:
+        cuts = sorted({0, unit.length, *(cut for place in unit.places for cut in (place.unit_start, place.unit_end))})
+        for start, end in pairwise(cuts):
+            holding = {one.candidate_id for one in unit.places if one.unit_start <= start and end <= one.unit_end}
+            columns.append([candidate.id in holding for candidate in candidates])
+            weights.append((end - start) / unit.length / len(units))
+    covers = np.array(columns, dtype=np.bool_).T.reshape(len(candidates), len(columns))
+    return Gold(covers, np.array(weights, dtype=np.float64))
+
+
+def _point(point: Point) -> dict[str, Any]:
+    return {"name": point.name, "recall": point.recall.as_json(), "tokens": point.tokens.as_json()}

@@ -1,0 +1,1 @@
+"""Freezing: an annotated data set and one retrieval of it become a manifest."""

@@ -1,0 +1,62 @@
+"""From queries and a snapshot to a manifest."""
+
+from collections.abc import Callable, Sequence
+
+from steelyard_contracts.enums import PairPolicy
+
+from ..errors import DatasetError
+from ..manifest import FrozenQuery, Manifest, ModelIdentity
+from .dataset import AnnotatedQuery
+from .locating import units_of
+from .snapshot import Snapshot
+
+
+def freeze(
+    name: str,
+    queries: Sequence[AnnotatedQuery],
+    snapshot: Snapshot,
+    *,
+    reranker: ModelIdentity,
+    tokenizer: ModelIdentity,
+    candidates: int,
+    pair_limit: int,
+    context_budget: int,
+    on_queries: Callable[[int, int], None] = lambda _done, _of: None,
+) -> Manifest:
+    """Retrieve candidates for every query, find its evidence in them, and return the manifest, not yet sealed.
+
+    Raises DatasetError when no candidate holds any evidence at all: then the annotations are of another collection.
+    """
+    frozen = []
+    for number, query in enumerate(queries, start=1):
+        found = snapshot.retrieve(query.query, candidates)
+        frozen.append(
+            FrozenQuery(
+                query_id=query.id,
+                query=query.query,
+                segment=query.segment,
+                embedding=found.embedding,
+                candidates=found.candidates,
+                units=units_of(query, found.candidates),
+            )
+        )
+        on_queries(number, len(queries))
+    units = [unit for query in frozen for unit in query.units]
+    if units and not any(unit.places for unit in units):
+        raise DatasetError(
+            f"{name}: no candidate holds any of the {len(units)} annotated pieces of evidence; are document names and"
+            " quotes those of this collection?"
+        )
+    return Manifest(
+        name=name,
+        corpus_revision=snapshot.corpus_revision(),
+        preprocessing=snapshot.preprocessing,
+        tokenizer=tokenizer,
+        context_tokenizer=tokenizer,
+        embedding_model=snapshot.embedding_model,
+        reranker=reranker,
+        pair_policy=PairPolicy.TRUNCATE,
+        pair_limit=pair_limit,
+        context_budget=context_budget,
+        queries=frozen,
+    )

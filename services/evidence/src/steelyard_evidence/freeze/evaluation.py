@@ -1,0 +1,53 @@
+"""The evaluation data as a data set and its texts."""
+
+from collections.abc import Sequence
+
+from ..manifest.form import text_sha256
+from ..study.collection import Collection, Question
+from .dataset import AnnotatedQuery, Evidence
+from .local_index import IndexedText
+
+
+def texts_of(collection: Collection) -> list[IndexedText]:
+    """The collection's passages."""
+    revisions = {name: text_sha256(text) for name, text in collection.documents.items()}
+    return [
+        IndexedText(one.document, revisions[one.document], one.start, one.end, one.text) for one in collection.passages
+    ]
+
+
+def queries_of(collection: Collection, count: int) -> list[AnnotatedQuery]:
+    """Questions at even distances through the collection; where documents are few, each one's are a segment."""
+    step = max(1, len(collection.questions) // count)
+    chosen = collection.questions[::step][:count]
+    return [_annotated(collection, question) for question in chosen]
+
+
+def _annotated(collection: Collection, question: Question) -> AnnotatedQuery:
+    segment = question.gold[0].document if len(collection.documents) <= _FEW_DOCUMENTS else collection.name
+    return AnnotatedQuery(
+        id=f"{collection.name}-{question.number}",
+        query=question.text,
+        segment=segment,
+        evidence=[_evidence(collection, span.document, span.start, span.end) for span in question.gold],
+    )
+
+
+_FEW_DOCUMENTS = 10
+
+
+def _evidence(collection: Collection, document: str, start: int, end: int) -> Evidence:
+    text = collection.documents[document]
+    first, last = trimmed(text, start, end)
+    return Evidence(document=document, start=first, end=last)
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """A span without the white space at its ends."""
+    whole = text[start:end]
+    return start + len(whole) - len(whole.lstrip()), end - len(whole) + len(whole.rstrip())
+
+
+def by_name(collections: Sequence[Collection], name: str) -> Collection | None:
+    """The collection of that name."""
+    return next((one for one in collections if one.name == name), None)

@@ -1,0 +1,1 @@
+"""What is measured: evidence at each boundary, ranking quality, intervals, latency."""

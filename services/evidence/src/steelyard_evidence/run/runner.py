@@ -1,0 +1,87 @@
+"""Carrying out a plan on a manifest, part by part and query by query."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from steelyard_reranker.pairs import PairSettings
+
+from ..errors import RunError
+from ..manifest import FrozenCandidate, FrozenQuery, Manifest
+from .applied import reranked, retrieved
+from .hardware import hardware
+from .journal import Journal
+from .oracle import centred
+from .plan import Part, Plan
+from .reading import Reader, Readings
+from .record import Record, record
+from .result import Run, summarise
+
+Tell = Callable[[str, int, int], None]
+
+
+def run_plan(manifest: Manifest, plan: Plan, reader: Reader, journal_path: Path, tell: Tell) -> Run:
+    """Run every part on every query, those that an unfinished run has done left out.
+
+    Raises RunError when the reader is another model than the manifest's, and what the reader raises.
+    """
+    if reader.identity.sha256 != manifest.reranker.sha256:
+        raise RunError(
+            f"the manifest was frozen for reranker {manifest.reranker.name} ({manifest.reranker.sha256[:12]}),"
+            f" this is {reader.identity.name} ({reader.identity.sha256[:12]})"
+        )
+    parts = list(plan.parts())
+    identity = {"manifest": manifest.sha256, "plan": plan.sha256(), "reranker": reader.identity.sha256}
+    of = len(parts) * len(manifest.queries)
+    with Journal(journal_path, identity) as journal:
+        known = _Known(reader)
+        for number, part in enumerate(parts):
+            for position, query in enumerate(manifest.queries):
+                if (part.key, query.query_id) not in journal.records:
+                    journal.add(_measure(manifest, part, query, known))
+                tell(part.key, number * len(manifest.queries) + position + 1, of)
+        summaries = [
+            summarise(part, [journal.records[part.key, query.query_id] for query in manifest.queries]) for part in parts
+        ]
+        return Run(
+            manifest=manifest.name,
+            manifest_sha256=manifest.sha256,
+            context_budget=manifest.context_budget,
+            plan=plan.as_json(),
+            hardware=hardware(),
+            load_seconds=reader.load_seconds,
+            first_read_seconds=known.first_seconds,
+            parts=summaries,
+        )
+
+
+class _Known:
+    """Readings by what was read, so that parts that read the same share one measurement."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._done: dict[tuple[object, ...], Readings] = {}
+        self.first_seconds: float | None = None
+
+    def read(
+        self, query: FrozenQuery, candidates: Sequence[FrozenCandidate], pairs: PairSettings, *, oracle: bool
+    ) -> Readings:
+        key = (query.query_id, len(candidates), pairs, oracle)
+        if key not in self._done:
+            if self.first_seconds is None:
+                self.first_seconds = self._reader.read(query.query, candidates, pairs).seconds
+            if oracle:
+                self._done[key] = centred(self._reader, query, candidates, pairs)
+            else:
+                self._done[key] = self._reader.read(query.query, candidates, pairs)
+        return self._done[key]
+
+
+def _measure(manifest: Manifest, part: Part, query: FrozenQuery, known: _Known) -> Record:
+    if part.policy is None:
+        ids = [one.id for one in query.candidates]
+        return record(part.key, query, ids, retrieved(query, manifest.context_budget), None)
+    policy = part.policy
+    candidates = query.candidates if policy.candidates is None else query.candidates[: policy.candidates]
+    readings = known.read(query, candidates, policy.effective_pairs(manifest.pair_limit), oracle=part.oracle)
+    applied = reranked(query, candidates, readings.readings, policy, manifest.context_budget)
+    return record(part.key, query, [one.id for one in candidates], applied, readings)

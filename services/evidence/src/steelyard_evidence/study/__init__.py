@@ -1,0 +1,1 @@
+"""The selection study: how many tokens of context each method needs for how much of the evidence."""

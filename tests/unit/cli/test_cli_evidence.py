@@ -1,0 +1,218 @@
+"""`steelyard evidence`: what it writes, and the exit codes that CI and the playbook obey."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from steelyard_cli.main import app
+from tests.unit.evidence.samples import FakeReader, manifest, query
+from tests.unit.evidence.tiny_tokenizers import word_tokenizer
+
+TEXT = "one two three four five six"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["evidence", *map(str, arguments)])
+
+
+@pytest.fixture
+def files(tmp_path):
+    tokenizer = word_tokenizer(tmp_path, TEXT + " which")
+    document = tmp_path / "document.txt"
+    document.write_text(TEXT)
+    return ["--tokenizer", tokenizer, "--query", "which", "--document", document]
+
+
+def test_inspect_writes_exactly_the_published_object(files):
+    result = run("inspect", *files, "--evidence", "8:18", "--limit", "7", "--strategy", "only_second", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout) == {
+        "pair_tokens": 10,
+        "query_tokens": 1,
+        "target": 2,
+        "kept": 1,
+        "full": False,
+        "partial": True,
+        "kept_spans": [[0, 13]],
+    }
+
+
+def test_inspect_says_it_in_words(files):
+    result = run("inspect", *files, "--evidence", "8:18", "--limit", "6")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("the evidence is lost: 0 of 2 tokens are in a pair of 6\n")
+    assert "0:7" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--evidence", "8-18"], 2, "should be START:END"),
+        (["--evidence", "8:18", "--strategy", "head_tail"], 2, "is none of only_second"),
+        (["--evidence", "8:99"], 1, "is no span of a document of 27 characters"),
+        (["--evidence", "8:18", "--limit", "3"], 1, "leaves nothing beside 3 special tokens"),
+        (["--evidence", "8:18", "--limit", "6", "--strategy", "only_first"], 1, "only_first can not bring"),
+        (["--evidence", "8:18", "--encoding", "klingon"], 2, "no encoding 'klingon'"),
+    ],
+)
+def test_inspect_fails_by_exit_code(files, arguments, code, said):
+    result = run("inspect", *files, *arguments, "--json")
+    assert result.exit_code == code
+    assert result.stdout == ""
+    assert said in json.loads(result.stderr)["error"]["message"]
+
+
+def test_inspect_fails_without_offsets(files, monkeypatch):
+    from steelyard_evidence.survival import PairEncoder
+
+    class Blind:
+        ids, attention_mask, offsets, sequence_ids = (1, 2), (1, 1), [(0, 0), (0, 0)], [0, 1]
+
+        def encode(self, *_):
+            return self
+
+    original = PairEncoder.__init__
+
+    def blinded(self, path):
+        original(self, path)
+        self._whole = Blind()
+
+    monkeypatch.setattr(PairEncoder, "__init__", blinded)
+    result = run("inspect", *files, "--evidence", "8:18", "--json")
+    assert result.exit_code == 1
+    assert "no offsets" in json.loads(result.stderr)["error"]["message"]
+
+
+@pytest.fixture
+def release(tmp_path, monkeypatch):
+    """A manifest and the run of it, with a reader that needs no model."""
+    from steelyard_evidence.gates import judge as judge_module
+    from steelyard_evidence.manifest import write_manifest
+    from steelyard_evidence.run import local_reader
+    from steelyard_models.tokenizer import TextTokenizer
+    from steelyard_reranker.pairs import CrossEncoderFormat
+
+    path = word_tokenizer(tmp_path)
+
+    class Encoder:
+        tokenizer = TextTokenizer(path)
+
+    class Reader(FakeReader):
+        encoder = Encoder()
+        pair_format = CrossEncoderFormat(TextTokenizer(path), 512)
+
+    monkeypatch.setattr(local_reader, "LocalReader", Reader)
+    monkeypatch.setattr(judge_module, "LocalReader", Reader)
+    write_manifest(manifest([query(number) for number in range(10)]), tmp_path / "manifest.json")
+    (tmp_path / "slice.env").write_text("RERANKING_STRATEGY=slice\nRERANKER_TOP_N=2\nRERANK_PAIR_BUDGET_TOKENS=256\n")
+    (tmp_path / "live.env").write_text("RERANKING_STRATEGY=slice\n")
+    return tmp_path
+
+
+def carry_out(release, *arguments):
+    result = run(
+        *("run", release / "manifest.json", "--out", release / "run.json"),
+        *("--current", release / "slice.env", "--limits", "40,200", "--counts", "2"),
+        *arguments,
+    )
+    assert result.exit_code == 0, result.stderr
+    return result
+
+
+def gate(release, *arguments):
+    gates = "examples/gates.toml"
+    return run("gate", release / "manifest.json", release / "run.json", "--gates", gates, *arguments, "--json")
+
+
+def test_run_writes_figures_and_leaves_nothing_unfinished(release):
+    result = carry_out(release)
+    assert "route:proposed" in result.stdout
+    assert "pair_length:40" in result.stdout
+    assert json.loads((release / "run.json").read_text())["format"] == "steelyard-run/1"
+    assert not list(release.glob("*.unfinished"))
+
+
+def test_run_refuses_a_changed_manifest(release):
+    path = release / "manifest.json"
+    path.write_text(path.read_text().replace('"context_budget": 150', '"context_budget": 151'))
+    result = run("run", path, "--out", release / "run.json")
+    assert result.exit_code == 2
+    assert "its content has the hash" in result.stderr
+
+
+@pytest.mark.parametrize(("option", "value"), [("--limits", "12,x"), ("--counts", "0")])
+def test_run_refuses_a_sweep_of_nonsense(release, option, value):
+    result = run("run", release / "manifest.json", "--out", release / "run.json", option, value)
+    assert result.exit_code == 2
+    assert option in result.stderr
+
+
+def test_run_refuses_a_misspelt_setting(release):
+    (release / "slice.env").write_text("RERANKER_TOPN=2\n")
+    result = run("run", release / "manifest.json", "--out", release / "r.json", "--current", release / "slice.env")
+    assert result.exit_code == 2
+    assert "did you mean RERANKER_TOP_N" in result.stderr
+
+
+def test_the_report_is_written(release):
+    carry_out(release)
+    result = run("report", release / "run.json", "--out", release / "report.html")
+    assert result.exit_code == 0
+    assert (release / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_gate_passes_promotes_and_rollback_restores(release):
+    carry_out(release)
+    result = gate(release, "--proposed", release / "slice.env", "--promote", release / "live.env")
+    assert result.exit_code == 0, [one for one in json.loads(result.stdout)["checks"] if not one["passed"]]
+    assert json.loads(result.stdout)["promoted"] is True
+    assert (release / "live.env").read_text() == (release / "slice.env").read_text()
+    assert run("rollback", release / "live.env").exit_code == 0
+    assert (release / "live.env").read_text() == "RERANKING_STRATEGY=slice\n"
+    again = run("rollback", release / "live.env", "--json")
+    assert again.exit_code == 1
+    assert "no previous configuration" in json.loads(again.stderr)["error"]["message"]
+
+
+def test_a_failed_gate_exits_1_and_promotes_nothing(release):
+    carry_out(release)
+    worse = release / "worse.env"
+    worse.write_text("RERANKING_STRATEGY=slice\nRERANKER_TOP_N=2\nRERANK_PAIR_BUDGET_TOKENS=64\n")
+    result = gate(release, "--proposed", worse, "--promote", release / "live.env")
+    assert result.exit_code == 1
+    failed = [one["check"] for one in json.loads(result.stdout)["checks"] if not one["passed"]]
+    assert "the run measured the policy that is to be promoted" in failed
+    assert "pairs are not shorter than allowed" in failed
+    assert (release / "live.env").read_text() == "RERANKING_STRATEGY=slice\n"
+    table = run("gate", release / "manifest.json", release / "run.json", "--gates", "examples/gates.toml")
+    assert table.exit_code == 1
+    assert "FAILED" in table.stdout
+
+
+def test_a_malformed_gates_file_is_exit_2(release):
+    carry_out(release)
+    (release / "gates.toml").write_text("[fixtures]\nrequired = []\n")
+    result = run("gate", release / "manifest.json", release / "run.json", "--gates", release / "gates.toml")
+    assert result.exit_code == 2
+    assert "fixtures.required" in result.stderr
+
+
+def test_calibrate_prints_an_env_file_and_its_doubts(release):
+    result = run("calibrate", release / "manifest.json", "--recall", "0.5", "--workers", "1")
+    assert result.exit_code == 0, result.stderr
+    assert "MIN_VALUE_THRESHOLD=" in result.stdout
+    assert "warning: the settings were chosen on 5 queries" in result.stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["--dataset", "a", "--evaluation", "b"], ["--evaluation", "nothing"]])
+def test_freeze_wants_one_source(release, arguments):
+    result = run("freeze", "--out", release / "m.json", *arguments)
+    assert result.exit_code == 2
+
+
+def test_the_study_says_where_it_looked_for_the_data(release, monkeypatch):
+    monkeypatch.setenv("STEELYARD_EVAL_DATA", str(release / "absent"))
+    result = run("study")
+    assert result.exit_code in (1, 2)
+    assert "absent" in result.stderr or "is not cached" in result.stderr
