@@ -28,7 +28,7 @@ SUMMARY_FIELDS = (
 )  # fmt: skip
 CHUNK_FIELDS = (
     "chunk_id", "document_id", "revision", "ordinal", "text", "source", "title", "section", "char_start", "char_end",
-    "tokens", "scope", "page", "parent_id",
+    "tokens", "scope", "page", "page_end", "parent_id",
 )  # fmt: skip
 
 
