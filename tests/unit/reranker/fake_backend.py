@@ -28,6 +28,9 @@ class WordFormat:
     def room(self, query_tokens: int, limit: int) -> int:
         return limit - query_tokens
 
+    def text_tokens(self, text: str) -> int:
+        return len(self.spans(text))
+
     def spans(self, text: str) -> list[tuple[int, int]]:
         return [one.span() for one in re.finditer(r"\S+", text)]
 
