@@ -10,8 +10,8 @@ _STEPS = 64
 _CHARS_PER_TOKEN = 16
 """More code points than a token of nearly any text has."""
 _ENDING = 512
-"""More tokens than the end of a part can have other than the whole text has there: WordPiece takes a word of 100 letters
-apart, and one of 101 for a single token."""
+"""More tokens than the end of a part can have other than the whole text has there: WordPiece takes a word of 100
+letters apart, and one of 101 for a single token."""
 
 
 class Piece(NamedTuple):
