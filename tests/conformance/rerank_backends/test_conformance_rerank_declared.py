@@ -254,6 +254,21 @@ def test_the_model_that_answered_is_recorded_beside_the_one_that_was_asked_for(t
     within("cohere", tmp_path, use)
 
 
+@pytest.mark.parametrize("kind", ["pinecone", "cohere"])
+def test_scores_of_two_models_are_no_reply(kind: str, tmp_path: Path) -> None:
+    async def use(lab: Lab) -> None:
+        def change(rows: Any) -> Any:
+            lab.double.served = lab.double.returned_model = f"model-{len(lab.double.calls)}"
+            return rows
+
+        lab.double.alter = change
+        assert await lab.reason(sample(101 if kind == "pinecone" else 1001)) == "bad_reply"
+        assert len(lab.double.calls) == 2
+        assert len(await lab.scores("a cat", ["dog"])) == 1
+
+    within(kind, tmp_path, use)
+
+
 @pytest.mark.parametrize(
     ("change", "reason"), [({"type": "embed"}, "misdeclared"), ({"model": "another"}, "misdeclared")]
 )

@@ -12,8 +12,9 @@ from aiohttp import ClientSession
 from steelyard_reranker.app import build
 from steelyard_reranker.settings import RerankerSettings
 from tests.harness.asgi_server import serving
-from tests.harness.rerank_doubles import tei
+from tests.harness.rerank_doubles import pinecone, tei
 from tests.harness.rerank_doubles.server import RerankDouble, score, status
+from tests.unit.models.tiny_encoder import write_tokenizer
 
 from .labs import WIRE, double_of, remote_settings, sample
 
@@ -144,6 +145,48 @@ def test_readiness_follows_the_server(tmp_path: Path) -> None:
         assert (await post(session, "/v1/reranking", reranking(sample(3))))[1]["policy_hash"] != before
 
     service("tei", tmp_path, use, double=double)
+
+
+@pytest.mark.parametrize("path", ["/v1/reranking", "/v1/rerank"])
+def test_the_first_reply_has_the_hash_of_the_revision_that_scored(path: str, tmp_path: Path) -> None:
+    body = {"query": "a cat", "documents": sample(3)} if path == "/v1/rerank" else reranking(sample(3))
+    double = tei.TeiDouble()
+
+    async def use(session: ClientSession, double: Any) -> None:
+        hashes = []
+        for _ in range(2):
+            async with session.post(path, json=body) as reply:
+                hashes += [(await reply.json())["policy_hash"], reply.headers["X-Policy-Hash"]]
+        assert len(set(hashes)) == 1
+
+    # The service starts before the server has its model, so the first request is what finds the revision out.
+    ready, double.info = double.info, {}
+
+    async def found(session: ClientSession, double: Any) -> None:
+        double.info = ready
+        await use(session, double)
+
+    service("tei", tmp_path, found, double=double)
+
+
+@pytest.mark.parametrize(("budget", "published"), [(None, 128), (100, 100), (400, 128)])
+def test_info_publishes_the_smaller_of_the_budget_and_the_servers_limit(
+    budget: int | None, published: int, tmp_path: Path
+) -> None:
+    write_tokenizer(tmp_path)
+
+    async def use(session: ClientSession, double: Any) -> None:
+        limits = (await get(session, "/info"))[1]["limits"]
+        assert (limits["max_tokens"], limits["pair_tokens"]) == (128, published)
+
+    service(
+        "pinecone",
+        tmp_path,
+        use,
+        double=pinecone.PineconeDouble(limit=128),
+        rerank_model_dir=str(tmp_path),
+        rerank_pair_budget_tokens=budget,
+    )
 
 
 @pytest.mark.parametrize("kind", WIRE)

@@ -2,6 +2,8 @@
 
 import asyncio
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,7 @@ from steelyard_runtime import context
 from tests.harness.rerank_doubles import server
 from tests.harness.rerank_doubles.server import Fault, status
 
-from .labs import WIRE, Lab, double_of, sample, within
+from .labs import IN_PROCESS, WIRE, Lab, double_of, sample, within
 
 STATUSES: dict[int, str] = {
     300: "bad_status",
@@ -169,6 +171,32 @@ def test_a_slow_server_takes_no_more_requests_than_half_of_the_services(kind: st
         assert len(await lab.scores("a cat", sample(3))) == 3
 
     within(kind, tmp_path, use, steelyard_max_concurrency=6)
+
+
+@pytest.mark.parametrize("kind", IN_PROCESS)
+def test_a_model_in_this_process_stops_when_nobody_waits_for_it(kind: str, tmp_path: Path) -> None:
+    began, go = Event(), Event()
+    runs: list[int] = []
+
+    def hold(outputs: Any) -> Any:
+        runs.append(len(outputs))
+        began.set()
+        assert go.wait(60)
+        return outputs
+
+    async def use(lab: Lab) -> None:
+        lab.plant(hold)
+        left = asyncio.create_task(lab.scores("a cat", ["the sea likes fish " * 100] * 40))
+        assert await asyncio.to_thread(began.wait, 60)
+        left.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await left
+        go.set()
+        assert len(await lab.scores("a cat", ["the sea"])) == 1
+        # One that was running already, and the second call's own; late interaction reads its query apart.
+        assert len(runs) == (3 if kind == "local" else 2)
+
+    within(kind, tmp_path, use)
 
 
 def test_a_key_is_shown_to_a_tei_server_as_a_bearer_token(tmp_path: Path) -> None:

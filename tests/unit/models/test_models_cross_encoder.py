@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from steelyard_models.cross_encoder import OnnxCrossEncoder, declared_limit
-from steelyard_models.errors import EncoderError, TextTooLongError
+from steelyard_models.errors import EncoderError, GivenUpError, TextTooLongError
 from tests.unit.models.tiny_cross_encoder import onnx_pair_sum, weights, write_cross_encoder
 from tests.unit.models.tiny_encoder import WORDS, onnx_lookup, table, write_tokenizer
 
@@ -59,7 +59,7 @@ def test_it_stops_between_batches_when_nobody_waits(encoder: OnnxCrossEncoder) -
         return len(asked) < 3
 
     documents = ["the sea " * 200] * 100
-    with pytest.raises(EncoderError, match="nobody waits"):
+    with pytest.raises(GivenUpError, match="nobody waits"):
         encoder.logits("a cat", documents, go_on=go_on)
     assert len(asked) == 3
 

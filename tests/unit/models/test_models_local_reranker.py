@@ -5,7 +5,7 @@ import pytest
 
 from steelyard_models.calibration import Calibration
 from steelyard_models.encoder import OnnxTextEncoder
-from steelyard_models.errors import QueryTooLongError, TextTooLongError
+from steelyard_models.errors import GivenUpError, QueryTooLongError, TextTooLongError
 from steelyard_models.late_interaction import maxsim
 from steelyard_models.local_reranker import LateInteractionReranker
 from tests.unit.models.tiny_encoder import write_encoder
@@ -76,3 +76,15 @@ def test_long_texts_are_told_apart(reranker: LateInteractionReranker) -> None:
     with pytest.raises(TextTooLongError, match="text 1 ") as caught:
         reranker.scores("cat", ["cat", "a " * 7])
     assert not isinstance(caught.value, QueryTooLongError)
+
+
+def test_it_stops_between_batches_when_nobody_waits(reranker: LateInteractionReranker) -> None:
+    asked: list[bool] = []
+
+    def go_on() -> bool:
+        asked.append(True)
+        return len(asked) < 2
+
+    with pytest.raises(GivenUpError, match="nobody waits"):
+        reranker.scores("a cat", ["a cat likes the sea"] * 2000, go_on=go_on)
+    assert len(asked) == 2

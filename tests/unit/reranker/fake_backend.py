@@ -8,6 +8,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter
 
 from steelyard_contracts.reranking import RerankingRequest, RerankingResponse
+from steelyard_reranker.backends.guarded import Guarded
 from steelyard_reranker.judging import Judge
 from steelyard_reranker.pairs import PairFormat
 from steelyard_reranker.ranking import Ranking
@@ -26,6 +27,9 @@ class WordFormat:
 
     def room(self, query_tokens: int, limit: int) -> int:
         return limit - query_tokens
+
+    def text_tokens(self, text: str) -> int:
+        return len(self.spans(text))
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         return [one.span() for one in re.finditer(r"\S+", text)]
@@ -72,7 +76,8 @@ class Bench:
         return self.registry.get_sample_value("degraded_total", {"reason": reason}) or 0.0
 
     def judge(self, planning: Workers) -> Judge:
-        return Judge(self.backend, self.pair_format, RerankerSettings(**self.settings).pairs, planning)
+        guarded = Guarded(self.backend, breaker=None, most_waiting=None)
+        return Judge(guarded, self.pair_format, RerankerSettings(**self.settings).pairs, planning)
 
     def ranking(self, planning: Workers, selecting: Workers) -> Ranking:
         return Ranking(RerankerSettings(**self.settings), self.judge(planning), selecting, self.counter)

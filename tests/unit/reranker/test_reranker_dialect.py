@@ -18,7 +18,9 @@ DOCUMENTS = ["low", "high", "middle"]
 SCORES = {"low": 0.1, "high": 0.9, "middle": 0.5, "worthless": 0.0}
 
 
-def rank(documents: Any = None, fault: Any = None, settings: Any = None, **fields: Any) -> RerankResponse:
+def rank(
+    documents: Any = None, fault: Any = None, settings: Any = None, policy: Any = None, **fields: Any
+) -> RerankResponse:
     made = Bench(FakeBackend(dict(SCORES), fault), settings or {})
     body = RerankRequest.model_validate(
         {"query": "q", "documents": DOCUMENTS if documents is None else documents} | fields
@@ -27,7 +29,7 @@ def rank(documents: Any = None, fault: Any = None, settings: Any = None, **field
     async def run() -> RerankResponse:
         planning = Workers("planning", 1)
         try:
-            return await rank_documents(body, made.judge(planning), {"a": "policy"})
+            return await rank_documents(body, made.judge(planning), lambda: policy or {"a": "policy"})
         finally:
             planning.close()
 
@@ -45,6 +47,16 @@ def test_the_best_comes_first_under_its_own_index() -> None:
     assert reply.policy_hash == policy_hash({"a": "policy"})
     assert all(one.document is None for one in reply.results)
     assert reply.results[0].pair is not None
+
+
+def test_the_hash_is_of_the_policy_that_the_documents_were_scored_with() -> None:
+    known = {"revision": "unknown"}
+
+    def named(scores: list[float]) -> list[float]:
+        known["revision"] = "r1"
+        return scores
+
+    assert rank(fault=named, policy=known).policy_hash == policy_hash({"revision": "r1"})
 
 
 def test_ties_stay_in_the_order_given() -> None:

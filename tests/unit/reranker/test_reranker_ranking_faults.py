@@ -332,6 +332,36 @@ class TestPolicyHash:
         hashes = {self.hash_of(top_n=n, reranking_threshold=t) for n in (1, 2, 3) for t in (0, 0.5, 1)}
         assert len(hashes) == 9
 
+    @pytest.mark.parametrize("fault", [None, DOWN])
+    def test_it_names_the_model_that_scored_and_not_the_one_that_was_known_before(self, fault: Any) -> None:
+        made = bench()
+
+        def named(scores: list[float]) -> list[float]:
+            made.backend.policy = {"reranker": "fake", "revision": "r2"}
+            if fault is not None:
+                raise fault
+            return scores
+
+        made.backend.fault = named
+        first = self.hash_of(made=made)
+        assert first == self.hash_of(made=made) != self.hash_of()
+
+    def test_the_header_and_the_log_have_the_hash_of_the_body(self) -> None:
+        made = bench()
+        bound = context.RequestContext("r", 0.0)
+
+        def named(scores: list[float]) -> list[float]:
+            made.backend.policy = {"reranker": "fake", "revision": "r2"}
+            return scores
+
+        async def run() -> RerankingResponse:
+            bound.deadline = asyncio.get_running_loop().time() + 30
+            context.bind(bound)
+            return await made.rerank_soon(request(TEXTS, COSINES))
+
+        made.backend.fault = named
+        assert asyncio.run(run()).policy_hash == bound.policy_hash
+
     def test_another_model_or_truncation_changes_it(self) -> None:
         made = bench()
         made.backend.policy = {"reranker": "fake", "revision": "r2"}

@@ -5,15 +5,15 @@ restored. A pair that is longer than the model reads is refused, never cut.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .encoder import plan_batches
-from .errors import EncoderError, TextTooLongError
+from .encoder import GoOn, always, plan_batches
+from .errors import EncoderError, GivenUpError, TextTooLongError
 from .onnx_session import OnnxSession
 from .tokenizer import TextTokenizer
 
@@ -44,12 +44,11 @@ class OnnxCrossEncoder:
                 f"{path}: output {self._session.output!r} has shape {shape}, expected one logit a pair: [batch, 1]"
             )
 
-    def logits(self, query: str, documents: Sequence[str], *, go_on: Callable[[], bool] = lambda: True) -> Logits:
+    def logits(self, query: str, documents: Sequence[str], *, go_on: GoOn = always) -> Logits:
         """Return one raw score a document, float64 [len(documents)].
 
-        `go_on` is asked before each batch; once it says no, the rest is not worth its time and the call is given up.
-        Raises `TextTooLongError` with the document's position, and `EncoderError`. What the model returns is not
-        judged: a logit that is not finite is returned as it is.
+        Raises `TextTooLongError` with the document's position, `GivenUpError`, and `EncoderError`. What the model
+        returns is not judged: a logit that is not finite is returned as it is.
         """
         encoded = self.tokenizer.encode_pair_inputs(query, documents)
         lengths = [len(ids) for ids, _ in encoded]
@@ -59,7 +58,7 @@ class OnnxCrossEncoder:
         logits = np.zeros(len(documents), dtype=np.float64)
         for rows in plan_batches(lengths):
             if not go_on():
-                raise EncoderError("given up: nobody waits for the scores any more")
+                raise GivenUpError
             shape = (len(rows), max(lengths[row] for row in rows))
             ids, mask, types = (np.zeros(shape, np.int64) for _ in range(3))
             for i, row in enumerate(rows):

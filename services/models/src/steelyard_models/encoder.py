@@ -4,21 +4,28 @@ A text longer than the model's position table is refused, never cut. Texts are s
 of bounded size and padding, so that short texts do not pay for long ones; order is restored.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from .errors import EncoderError, TextTooLongError
+from .errors import EncoderError, GivenUpError, TextTooLongError
 from .onnx_session import OnnxSession
 from .tokenizer import TextTokenizer
 
 Vectors = npt.NDArray[np.float32]
+GoOn = Callable[[], bool]
+"""Asked before each batch: once it says no, the rest is not worth its time and the call raises `GivenUpError`."""
 
 TOKENS_PER_BATCH = 4096
 FREE_PADDING = 256
+
+
+def always() -> bool:
+    """Go on to the end."""
+    return True
 
 
 class OnnxTextEncoder:
@@ -55,14 +62,15 @@ class OnnxTextEncoder:
             pooled[batch.rows] = batch.means()
         return _unit(pooled, "text")
 
-    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
+    def token_vectors(self, texts: Sequence[str], *, go_on: GoOn = always) -> list[Vectors]:
         """Return one float32 [tokens, dimension] array per text, rows of unit length, for late interaction.
 
         Rows follow the text's tokens without [CLS] and [SEP]. An unknown token ([UNK]: a word outside the vocabulary)
-        has a zero row, because its vector says where it stands and not what it is. Raises as `embed` does.
+        has a zero row, because its vector says where it stands and not what it is. Raises as `embed` does, and
+        `GivenUpError`.
         """
         result: list[Vectors] = [np.zeros((0, self.dimension), dtype=np.float32)] * len(texts)
-        for batch in self._hidden(texts):
+        for batch in self._hidden(texts, go_on):
             for i, row in enumerate(batch.rows):
                 result[row] = self._token_rows(batch, i)
         return result
@@ -84,13 +92,15 @@ class OnnxTextEncoder:
             vectors[batch.ids[i][own] == self._unknown] = 0.0
         return vectors
 
-    def _hidden(self, texts: Sequence[str]) -> Iterator["_Batch"]:
+    def _hidden(self, texts: Sequence[str], go_on: GoOn = always) -> Iterator["_Batch"]:
         encoded = self.tokenizer.encode_inputs(texts)
         lengths = [len(ids) for ids, _ in encoded]
         for index, length in enumerate(lengths):
             if length > self.max_tokens:
                 raise TextTooLongError(index, length, self.max_tokens)
         for rows in plan_batches(lengths):
+            if not go_on():
+                raise GivenUpError
             shape = (len(rows), max(lengths[row] for row in rows))
             ids, mask, own = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
             for i, row in enumerate(rows):

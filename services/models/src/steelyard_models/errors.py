@@ -14,6 +14,7 @@ ModelError                           anything this distribution raises on purpos
 ├── FetchFailedError                 every source of a model failed; carries each source's error
 ├── TokenizerError                   tokenizer.json cannot be loaded
 ├── EncoderError                     the ONNX model cannot be loaded or returned unusable numbers
+│   ├── GivenUpError                 nobody waits for what the model was computing any more
 │   └── TextTooLongError             a text has more tokens than the model can read; it is never cut here
 │       └── QueryTooLongError        that text is the query of a rerank call
 ├── CalibrationError                 the constants of the local reranker break a rule
@@ -108,6 +109,13 @@ class TokenizerError(ModelError):
 
 class EncoderError(ModelError):
     """The ONNX model cannot be loaded or returned unusable numbers."""
+
+
+class GivenUpError(EncoderError):
+    """Nobody waits for what the model was computing any more."""
+
+    def __init__(self) -> None:
+        super().__init__("given up: nobody waits for the model any more")
 
 
 class TextTooLongError(EncoderError):

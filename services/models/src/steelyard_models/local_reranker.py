@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .calibration import Calibration, load_calibration
-from .encoder import OnnxTextEncoder, Vectors
+from .encoder import GoOn, OnnxTextEncoder, Vectors, always
 from .errors import QueryTooLongError, TextTooLongError
 from .foreign_script import coverage, foreign_grams, foreign_query_grams, has_foreign_letters
 from .late_interaction import max_similarities
@@ -25,25 +25,25 @@ class LateInteractionReranker:
         self._encoder = encoder
         self.calibration = load_calibration() if calibration is None else calibration
 
-    def scores(self, query: str, documents: Sequence[str]) -> Scores:
+    def scores(self, query: str, documents: Sequence[str], *, go_on: GoOn = always) -> Scores:
         """Return each document's calibrated rerank score, float64 [len(documents)] in (0, 1): see `Calibration.score`.
 
         Raises as `raw_scores` does.
         """
-        raw = self.raw_scores(query, documents)
+        raw = self.raw_scores(query, documents, go_on=go_on)
         return np.array([self.calibration.score(score) for score in raw], dtype=np.float64)
 
-    def raw_scores(self, query: str, documents: Sequence[str]) -> Scores:
+    def raw_scores(self, query: str, documents: Sequence[str], *, go_on: GoOn = always) -> Scores:
         """Return raw scores, float64 [len(documents)] in [-1, 1]; a blank query or document scores 0.
 
         Raises `QueryTooLongError`, or `TextTooLongError` with the document's position, if a text does not fit the
-        encoder (nothing is cut here), and `EncoderError`.
+        encoder (nothing is cut here), `GivenUpError`, and `EncoderError`.
         """
         try:
             query_vectors = self._encoder.token_vectors([query])[0]
         except TextTooLongError as error:
             raise QueryTooLongError(error.index, error.tokens, error.limit) from error
-        document_vectors = self._encoder.token_vectors(documents)
+        document_vectors = self._encoder.token_vectors(documents, go_on=go_on)
         if has_foreign_letters(query):
             pairs = zip(documents, document_vectors, strict=True)
             return np.array([self._foreign(query, query_vectors, text, vectors) for text, vectors in pairs])

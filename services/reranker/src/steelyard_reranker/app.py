@@ -103,9 +103,9 @@ def _declared(settings: RerankerSettings) -> dict[str, Any]:
 
 def _facts(opened: OpenBackend, settings: RerankerSettings) -> Facts:
     """What `/info` says of the running reranker; a server's revision and limit are known once it has been asked."""
-    limit = None if opened.pair_format is None else opened.pair_format.limit
-    budget = settings.rerank_pair_budget_tokens
+    pair_format = opened.pair_format
+    limits = {} if pair_format is None else {"pair_tokens": settings.pairs.limit(pair_format)}
     return Facts(
-        limits={"max_tokens": limit, "pair_tokens": limit if budget is None else budget},
+        limits={"max_tokens": None if pair_format is None else pair_format.limit, **limits},
         models={"reranker": {"id": opened.backend.model_id, **opened.backend.policy}},
     )

@@ -1,7 +1,7 @@
 """The Cohere/Jina dialect of reranking."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.reranking import RerankDocument, RerankRequest, RerankResponse, RerankResult
@@ -16,9 +16,12 @@ from .pairs import Judgement, Passage
 _BLANK = RowFault("blank_text", "the document has no text")
 
 
-async def rank_documents(request: RerankRequest, judge: Judge, policy: Mapping[str, object]) -> RerankResponse:
+async def rank_documents(
+    request: RerankRequest, judge: Judge, policy: Callable[[], Mapping[str, object]]
+) -> RerankResponse:
     """Score the documents, best first, ties in the order given.
 
+    `policy` is read before and after scoring, because a server's first answer names its revision.
     Those that can not be scored say why, score 0 and come last, blank ones at the very end. Raises `invalid_request`
     for a blank query, and for `max_tokens_per_doc` where nobody can count tokens; `query_too_long`; `model_not_found`;
     and RerankBackendError, since this dialect has no way to say that a reply is degraded.
@@ -28,13 +31,11 @@ async def rank_documents(request: RerankRequest, judge: Judge, policy: Mapping[s
     model_id = judge.backend.model_id
     if request.model is not None and request.model != model_id:
         raise SteelyardError(ErrorCode.MODEL_NOT_FOUND, f"model: this service reranks with {model_id!r} only")
-    if request.max_tokens_per_doc is not None:
-        policy = {**policy, "max_tokens_per_doc": request.max_tokens_per_doc}
-    policy_name = policy_hash(policy)
-    context.note_policy(policy_name)
+    _note_policy(request, policy())
     texts = [one if isinstance(one, str) else one.text for one in request.documents]
     passages = [Passage(str(index), text) for index, text in enumerate(texts) if text.strip()]
     verdicts = await judge.judge(request.query, passages, request.max_tokens_per_doc)
+    policy_name = _note_policy(request, policy())
     results = [
         _result(index, text, verdicts.get(str(index), _BLANK), request.return_documents)
         for index, text in enumerate(texts)
@@ -43,6 +44,14 @@ async def rank_documents(request: RerankRequest, judge: Judge, policy: Mapping[s
     return RerankResponse(
         id=uuid.uuid4().hex, model=model_id, results=results[: request.top_n], policy_hash=policy_name
     )
+
+
+def _note_policy(request: RerankRequest, policy: Mapping[str, object]) -> str:
+    if request.max_tokens_per_doc is not None:
+        policy = {**policy, "max_tokens_per_doc": request.max_tokens_per_doc}
+    policy_name = policy_hash(policy)
+    context.note_policy(policy_name)
+    return policy_name
 
 
 def _result(index: int, text: str, verdict: Judgement | RowFault, with_document: bool) -> RerankResult:

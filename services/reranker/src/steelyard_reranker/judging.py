@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
-from steelyard_runtime import logs
 from steelyard_runtime.blocking import Workers
 
-from .backends.port import RerankBackend, RerankBackendError, RowFault, checked
+from .backends.guarded import Guarded
+from .backends.port import RerankBackendError, RowFault
 from .pairs import Judgement, PairFormat, PairPlanner, PairSettings, Passage, Plan, judgement
 
 
@@ -17,7 +17,7 @@ class Judge:
     """
 
     def __init__(
-        self, backend: RerankBackend, pair_format: PairFormat | None, settings: PairSettings, planning: Workers
+        self, backend: Guarded, pair_format: PairFormat | None, settings: PairSettings, planning: Workers
     ) -> None:
         self.backend = backend
         self._planner = PairPlanner(pair_format, settings)
@@ -46,7 +46,7 @@ class Judge:
             return {}
         plans = await self._planning.run(self._planner.plans, query, passages, max_doc_tokens)
         texts = [text for plan in plans if isinstance(plan, Plan) for text in plan.texts]
-        scores = iter(checked(await self._scores(query, texts), len(texts)) if texts else ())
+        scores = iter(await self._scores(query, texts))
         verdicts = [self._verdict(plan, scores) for plan in plans]
         faults = [verdict for verdict in verdicts if isinstance(verdict, RowFault)]
         if len(faults) == len(verdicts):
@@ -63,13 +63,7 @@ class Judge:
     async def _scores(self, query: str, texts: Sequence[str]) -> list[float | RowFault]:
         try:
             return await self.backend.scores(query, texts)
-        except RerankBackendError:
-            raise
         except SteelyardError as error:
             if error.code is ErrorCode.QUERY_TOO_LONG:
                 raise
             raise RerankBackendError(str(error.code), error.detail) from error
-        except Exception as error:
-            kind = type(error).__name__
-            logs.get().error("rerank_backend_crashed", kind=kind, at=logs.place(error))
-            raise RerankBackendError("crashed", f"the backend failed with {kind}") from error

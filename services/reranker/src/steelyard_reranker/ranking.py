@@ -66,8 +66,7 @@ class Ranking:
         cosines = {row.chunk_id: row.cosine for row in rows if row.cosine is not None}
         below = self._settings.cosine_floors.below(cosines)
         readable = [row for row in rows if row.chunk_id not in below and row.text.strip()]
-        policy = policy_hash({**self.policy, "strategy": strategy, "selection": asdict(settings)})
-        context.note_policy(policy)
+        self._note_policy(strategy, settings)
         try:
             judged = await self._judged(request.initial_query, readable)
         except RerankBackendError as error:
@@ -83,11 +82,18 @@ class Ranking:
                 top_n=settings.top_n,
                 strategy=strategy,
                 degraded=degraded,
-                policy_hash=policy,
+                policy_hash=self._note_policy(strategy, settings),
                 below_floor=below,
             )
+        policy = self._note_policy(strategy, settings)
         reply = await self._selecting.run(_selected, request, strategy, settings, rows, below, judged, embeddings)
         return reply.model_copy(update={"policy_hash": policy, "settings": asdict(settings)})
+
+    def _note_policy(self, strategy: Strategy, settings: SelectionSettings) -> str:
+        """Hash the effective policy; once more after judging, because a server's first answer names its revision."""
+        policy = policy_hash({**self.policy, "strategy": strategy, "selection": asdict(settings)})
+        context.note_policy(policy)
+        return policy
 
     async def _judged(self, query: str, rows: Sequence[Row]) -> dict[str, Judgement | RowFault]:
         deadline = context.deadline()

@@ -56,7 +56,7 @@ async def rerank(body: RerankRequest, reranker: Annotated[Reranker, Depends(_rer
 
     Both paths are the same: Jina's clients ask the first, Cohere's SDK the second.
     """
-    return json_reply(await rank_documents(body, reranker.judge, reranker.ranking.policy))
+    return json_reply(await rank_documents(body, reranker.judge, lambda: reranker.ranking.policy))
 
 
 @router.post("/v1/select", response_model=SelectResponse)

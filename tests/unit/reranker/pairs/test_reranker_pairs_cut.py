@@ -7,7 +7,7 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from steelyard_reranker.pairs import CrossEncoderFormat, longest
+from steelyard_reranker.pairs import CrossEncoderFormat, PairPlanner, PairSettings, Passage, Plan, beginning, longest
 from steelyard_reranker.pairs.graphemes import divides
 from tests.unit.reranker.fake_backend import WordFormat
 
@@ -56,6 +56,47 @@ def test_a_code_point_that_alone_does_not_fit_can_not_be_cut() -> None:
 )
 def test_spans_that_no_tokens_could_have_cut_nothing(spans: Any) -> None:
     assert longest(WordFormat(), "one two three four", spans, 0, 3) is None
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
+@pytest.mark.parametrize("room", [1, 2, 16, 100])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the pump is fitted " * 1600,
+        "the pump" + " " * 40_000 + "is fitted " * 1600,
+        "ab" * 20_000,
+        "ab" * 60 + " " + "ab" * 20_000 + " the pump" * 200,
+        "e" + "\u0301" * 3000,
+        FAMILY * 500,
+        "the pump",
+        "",
+    ],
+    ids=["words", "gap", "one word", "long words", "one grapheme", "families", "short", "empty"],
+)
+def test_the_beginning_is_what_the_whole_texts_tokens_say(kind: str, text: str, room: int) -> None:
+    made = CrossEncoderFormat(tiny(kind), 512)
+    found, expected = beginning(made, text, room), longest(made, text, made.spans(text), 0, room)
+    assert (found and found[:2]) == (expected and expected[:2])
+    assert found is None or (found.tokens or 0) <= room
+
+
+def test_the_tokens_of_a_long_text_are_counted_and_only_its_beginning_is_looked_at() -> None:
+    seen: list[int] = []
+
+    class Watched(WordFormat):
+        def text_tokens(self, text: str) -> int:
+            return len(super().spans(text))
+
+        def spans(self, text: str) -> list[tuple[int, int]]:
+            seen.append(len(text))
+            return super().spans(text)
+
+    passage = Passage("a", "word " * 100_000)
+    (plan,) = PairPlanner(Watched(102), PairSettings()).plans("the query", [passage])
+    assert isinstance(plan, Plan)
+    assert (plan.text_tokens, plan.pieces[0].tokens, plan.pieces[0].end) == (100_000, 100, 499)
+    assert max(seen) < 10_000
 
 
 GRAPHEMES = st.text(st.sampled_from("ab \r\n\u0301\u200d👨👩🇩🇪👍🏽한ᄀ가क्षน้"), max_size=30)

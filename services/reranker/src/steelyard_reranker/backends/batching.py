@@ -5,7 +5,7 @@ listwise model's may not: they are sent in one, and what is refused is refused w
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from .port import RerankBackendError, RowFault
@@ -60,6 +60,17 @@ async def scored(texts: Sequence[str], ask: Ask, limits: Limits) -> list[float |
         await score(batches[0])
     await _all(score, batches[1:])
     return [score for score in scores if score is not None]
+
+
+def one_model(named: Collection[str]) -> str | None:
+    """The model that the batches of one reply name, None when none names one.
+
+    Raises RerankBackendError `bad_reply` for two: scores of two models are no one list.
+    """
+    models = sorted(set(named))
+    if len(models) > 1:
+        raise RerankBackendError(BackendReason.BAD_REPLY, f"the batches were scored by {' and '.join(models)}")
+    return models[0] if models else None
 
 
 async def _all(score: Callable[[Sequence[int]], Awaitable[None]], batches: Sequence[Sequence[int]]) -> None:

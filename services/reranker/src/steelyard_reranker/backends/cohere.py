@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from .batching import Limits, scored
+from .batching import Limits, one_model, scored
 from .http import ModelServer, reason_of_status
 from .port import RerankBackendError, RowFault
 from .reasons import BackendReason
@@ -46,17 +46,21 @@ class CohereBackend:
     async def scores(self, query: str, texts: Sequence[str]) -> list[float | RowFault]:
         """See RerankBackend."""
         limits = Limits(MAX_ROWS, MAX_TEXT_BYTES, pointwise=self._dialect.model == "pointwise")
+        named: list[str] = []
         try:
-            return await scored(texts, partial(self._ask, query), limits)
+            scores = await scored(texts, partial(self._ask, query, named), limits)
+            returned = one_model(named)
         except RerankBackendError:
             self._check.forget()
             raise
+        self._returned = returned or self._returned
+        return scores
 
     async def probe(self) -> None:
         """See RerankBackend."""
         await self._check()
 
-    async def _ask(self, query: str, texts: Sequence[str]) -> list[float]:
+    async def _ask(self, query: str, named: list[str], texts: Sequence[str]) -> list[float]:
         documents = [{"text": text} for text in texts] if self._dialect.documents == "object" else list(texts)
         sent: dict[str, Any] = {"model": self.model_id, "query": query, "documents": documents}
         if self._dialect.top_n == "send":
@@ -64,10 +68,9 @@ class CohereBackend:
         reply = await self._server.post(self._dialect.path, sent)
         if not isinstance(reply, Mapping) or not isinstance(reply.get("results"), list):
             raise RerankBackendError(BackendReason.BAD_REPLY, "the server answered no list under `results`")
-        scores = scores_of(reply["results"], len(texts), "relevance_score", self._dialect.scale)
         if isinstance(reply.get("model"), str):
-            self._returned = reply["model"]
-        return scores
+            named.append(reply["model"])
+        return scores_of(reply["results"], len(texts), "relevance_score", self._dialect.scale)
 
     async def _look(self) -> None:
         if self._dialect.listing:

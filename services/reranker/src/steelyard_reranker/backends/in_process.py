@@ -3,14 +3,13 @@
 from collections.abc import Callable, Sequence
 from threading import Event
 
+from steelyard_models.encoder import GoOn
 from steelyard_models.errors import ModelError, QueryTooLongError, TextTooLongError
 from steelyard_runtime.blocking import Workers
 
 from .port import RerankBackendError, RowFault
 from .reasons import BackendReason
 
-GoOn = Callable[[], bool]
-"""Whether anybody still waits for the scores."""
 Model = Callable[[str, Sequence[str], GoOn], Sequence[float]]
 """Scores in [0, 1] of texts for a query; raises steelyard_models' errors."""
 

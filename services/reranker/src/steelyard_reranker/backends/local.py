@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard_models.catalogue import load_catalogue
-from steelyard_models.encoder import OnnxTextEncoder
+from steelyard_models.encoder import GoOn, OnnxTextEncoder
 from steelyard_models.fetch import locate
 from steelyard_models.local_reranker import LateInteractionReranker
 from steelyard_runtime.blocking import Workers
 
 from ..pairs.format import LateInteractionFormat
-from .in_process import GoOn, in_thread
+from .in_process import in_thread
 from .port import RowFault, checked
 
 PROBE_TEXT = "A steelyard weighs a load against a counterweight."
@@ -54,5 +54,5 @@ class LocalBackend:
         """See RerankBackend."""
         checked(await in_thread(self._probing, self._scores, "probe", [PROBE_TEXT]), 1)
 
-    def _scores(self, query: str, texts: Sequence[str], _go_on: GoOn) -> list[float]:
-        return [float(score) for score in self._model.scores(query, texts)]
+    def _scores(self, query: str, texts: Sequence[str], go_on: GoOn) -> list[float]:
+        return [float(score) for score in self._model.scores(query, texts, go_on=go_on)]

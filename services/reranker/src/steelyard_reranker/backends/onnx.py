@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard_models.cross_encoder import OnnxCrossEncoder
+from steelyard_models.encoder import GoOn
 from steelyard_runtime.blocking import Workers
 
 from ..pairs.format import CrossEncoderFormat
-from .in_process import GoOn, in_thread
+from .in_process import in_thread
 from .local import PROBE_TEXT
 from .port import RowFault, checked
 from .scale import Scale

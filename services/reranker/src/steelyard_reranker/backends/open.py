@@ -32,7 +32,7 @@ class OpenBackend(NamedTuple):
     The format's `limit` is the model's own and is set when the server has said it: read it per request.
     """
 
-    backend: RerankBackend
+    backend: Guarded
     pair_format: PairFormat | None
 
 

@@ -19,7 +19,7 @@ from pinecone.errors.exceptions import (
 )
 
 from ..pairs.format import CrossEncoderFormat
-from .batching import Limits, scored
+from .batching import Limits, one_model, scored
 from .bounded_transport import BoundedTransport
 from .http import reason_of_status, retry_after_s
 from .port import RerankBackendError, RowFault
@@ -68,17 +68,21 @@ class PineconeBackend:
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float | RowFault]:
         """See RerankBackend."""
+        named: list[str] = []
         try:
-            return await scored(texts, partial(self._ask, query), Limits(self._most_rows, MAX_TEXT_BYTES))
+            scores = await scored(texts, partial(self._ask, query, named), Limits(self._most_rows, MAX_TEXT_BYTES))
+            returned = one_model(named)
         except RerankBackendError:
             self._check.forget()
             raise
+        self._returned = returned or self._returned
+        return scores
 
     async def probe(self) -> None:
         """See RerankBackend. Looks at the model's page in the plan at most once a minute."""
         await self._check()
 
-    async def _ask(self, query: str, texts: Sequence[str]) -> list[float]:
+    async def _ask(self, query: str, named: list[str], texts: Sequence[str]) -> list[float]:
         result = await _called(
             lambda: self._inference.rerank(
                 model=self.model_id,
@@ -90,9 +94,8 @@ class PineconeBackend:
             )
         )
         rows = [{"index": row.index, "score": row.score} for row in result.data]
-        scores = scores_of(rows, len(texts), "score", Scale.PROBABILITY)
-        self._returned = result.model
-        return scores
+        named.append(result.model)
+        return scores_of(rows, len(texts), "score", Scale.PROBABILITY)
 
     async def _look(self) -> None:
         model = await _called(lambda: self._inference.get_model(model=self.model_id))

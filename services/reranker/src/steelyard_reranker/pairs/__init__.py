@@ -3,7 +3,7 @@
 No web, no I/O: the laboratory uses these functions as the service does.
 """
 
-from .cut import Piece, longest
+from .cut import Piece, beginning, longest
 from .format import CrossEncoderFormat, LateInteractionFormat, PairFormat
 from .passage import Passage
 from .planning import PairPlanner, Plan, QueryTooLongError
@@ -23,6 +23,7 @@ __all__ = [
     "Piece",
     "Plan",
     "QueryTooLongError",
+    "beginning",
     "judgement",
     "longest",
     "windows",

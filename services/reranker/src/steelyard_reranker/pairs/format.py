@@ -29,6 +29,9 @@ class PairFormat(Protocol):
     def room(self, query_tokens: int, limit: int) -> int:
         """Tokens that a pair of at most `limit` has for the text; negative when the query alone does not fit."""
 
+    def text_tokens(self, text: str) -> int:
+        """How many tokens of its own the text has in a pair: as many as `spans`, for a third of the time."""
+
     def spans(self, text: str) -> Spans:
         """Where the text's own tokens stand, as they are in a pair."""
 
@@ -55,6 +58,10 @@ class LateInteractionFormat:
             return self._reading_limit - query_tokens
         return min(self._reading_limit, limit - query_tokens) - self._special
 
+    def text_tokens(self, text: str) -> int:
+        """See PairFormat."""
+        return self._tokenizer.count(text)
+
     def spans(self, text: str) -> Spans:
         """See PairFormat."""
         return self._tokenizer.spans(text)
@@ -79,6 +86,10 @@ class CrossEncoderFormat:
     def room(self, query_tokens: int, limit: int) -> int:
         """See PairFormat."""
         return limit - query_tokens - self._special
+
+    def text_tokens(self, text: str) -> int:
+        """See PairFormat."""
+        return self._tokenizer.count(text)
 
     def spans(self, text: str) -> Spans:
         """See PairFormat."""

@@ -13,7 +13,7 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 
 from ..backends.port import RowFault
 from ..input_copy import bounded
-from .cut import Piece, longest
+from .cut import Piece, beginning
 from .format import PairFormat
 from .passage import Passage
 from .settings import TOKENIZER_SETTING, PairSettings
@@ -106,24 +106,23 @@ class _Measured:
     max_doc_tokens: int | None
 
     def plan(self, passage: Passage, copy: str) -> Plan | RowFault:
-        spans = self.format.spans(passage.text)
-        total = len(spans)
-        if len(copy) < len(passage.text):
-            spans = self.format.spans(copy)
-        if self.max_doc_tokens is not None and len(spans) > self.max_doc_tokens:
-            start = longest(self.format, copy, spans, 0, self.max_doc_tokens)
+        total = self.format.text_tokens(passage.text)
+        tokens = total if len(copy) == len(passage.text) else self.format.text_tokens(copy)
+        if self.max_doc_tokens is not None and tokens > self.max_doc_tokens:
+            start = beginning(self.format, copy, self.max_doc_tokens)
             if start is None:
                 return _uncuttable(self.max_doc_tokens)
             copy = copy[: start.end]
-            spans = self.format.spans(copy)
-        if len(spans) <= self.room:
-            pieces = [Piece(0, len(copy), 0, len(spans), len(spans))]
+            tokens = self.format.text_tokens(copy)
+        if tokens <= self.room:
+            pieces = [Piece(0, len(copy), 0, tokens, tokens)]
         elif self.settings.long_document is PairPolicy.ERROR:
-            return RowFault("text_too_long", f"the text has {len(spans)} tokens, the pair has room for {self.room}")
+            return RowFault("text_too_long", f"the text has {tokens} tokens, the pair has room for {self.room}")
         elif self.settings.long_document is PairPolicy.WINDOWS:
+            spans = self.format.spans(copy)
             pieces = windows(self.format, copy, spans, self.room, self.settings.window_overlap)
         else:
-            start = longest(self.format, copy, spans, 0, self.room)
+            start = beginning(self.format, copy, self.room)
             pieces = [] if start is None else [start]
         if not pieces:
             return _uncuttable(self.room)
