@@ -29,6 +29,8 @@ Read = Callable[[ArangoReader, str, Filter], Awaitable[Any]]
 READS: dict[str, Read] = {
     "search_vector": lambda reader, _, filter_: reader.search_vector(QUERY, 3, filter_),
     "search_lexical": lambda reader, name, filter_: reader.search_lexical(name, 3, filter_),
+    "search_tree": lambda reader, _, filter_: reader.search_tree(QUERY, 3, filter_),
+    "children": lambda reader, name, filter_: reader.children(QUERY, [name], 3, filter_),
     "cosines": lambda reader, name, filter_: reader.cosines(QUERY, [name], filter_),
     "embeddings": lambda reader, name, filter_: reader.embeddings([name], filter_),
     "chunks": lambda reader, name, filter_: reader.chunks([name], filter_),

@@ -17,10 +17,12 @@ from steelyard_runtime.http import Upstream
 from steelyard_store.errors import DimensionMismatch, InvalidPublication, StoreError
 from steelyard_store.port import ChunkReader, ChunkWriter
 from steelyard_store.records import Chunk, Document, Filter, ModelIdentity
+from steelyard_store.tree import Tree
 
 from .chunking import CHUNKER_VERSION, ChunkSpan, chunk
 from .chunking.counter import TokenCounter
 from .identity import chunk_id, content_hash, document_id, revision
+from .outline import Outline, outline
 from .parsing import PARSER_VERSION, ParsedDocument
 from .parsing.errors import ParseError
 from .parsing.isolation import parse_isolated
@@ -117,9 +119,9 @@ class Ingestion:
                 notes=list(known.notes),
             )
         parsed = await parse_isolated(name, data, self._limits)
-        spans = await self._workers.run(self._cut, parsed)
+        spans, tree = await self._workers.run(self._cut, parsed)
         texts = [parsed.text[span.char_start : span.char_end] for span in spans]
-        vectors = await self._embed(texts)
+        vectors = await self._embed([*texts, *(branch.text for branch in tree.branches)])
         document = Document(
             document_id=its_id,
             revision=its_revision,
@@ -133,8 +135,14 @@ class Ingestion:
             created_at=datetime.now(UTC).isoformat(timespec="seconds"),
             notes=parsed.notes,
         )
-        chunks = [_chunk(document, span, text) for span, text in zip(spans, texts, strict=True)]
-        published = await self._writer.publish(document, chunks, vectors, self._model)
+        nodes = tree.nodes(document)
+        chunks = [
+            _chunk(document, span, text, nodes[above].node_id)
+            for span, text, above in zip(spans, texts, tree.above, strict=True)
+        ]
+        published = await self._writer.publish(
+            document, chunks, vectors[: len(chunks)], self._model, Tree(nodes, vectors[len(chunks) :])
+        )
         logs.get().info("document_published", document=its_id, status=published.status, chunks=len(chunks))
         return FileResult(
             name=name,
@@ -146,13 +154,14 @@ class Ingestion:
             notes=list(parsed.notes),
         )
 
-    def _cut(self, parsed: ParsedDocument) -> tuple[ChunkSpan, ...]:
-        return chunk(
+    def _cut(self, parsed: ParsedDocument) -> tuple[tuple[ChunkSpan, ...], Outline]:
+        spans = chunk(
             parsed,
             self._count_tokens,
             max_tokens=self._size.max_tokens,
             overlap_tokens=self._size.overlap_tokens,
         )
+        return spans, outline(parsed, spans, self._count_tokens)
 
     async def _embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Vectors of all texts, float32 [len(texts), d], in their order."""
@@ -179,7 +188,7 @@ def _row(entry: EmbeddingData) -> npt.NDArray[np.float32]:
     return np.frombuffer(vector.data, dtype="<f4")
 
 
-def _chunk(document: Document, span: ChunkSpan, text: str) -> Chunk:
+def _chunk(document: Document, span: ChunkSpan, text: str, parent_id: str) -> Chunk:
     return Chunk(
         chunk_id=chunk_id(document.document_id, document.revision, span.ordinal, span.char_start, span.char_end),
         document_id=document.document_id,
@@ -194,6 +203,7 @@ def _chunk(document: Document, span: ChunkSpan, text: str) -> Chunk:
         tokens=span.tokens,
         scope=document.scope,
         page=span.page,
+        parent_id=parent_id,
     )
 
 
