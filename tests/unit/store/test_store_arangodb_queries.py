@@ -112,7 +112,7 @@ async def test_embeddings_of_any_number_of_chunks_are_one_query(place: Place, co
     assert len(place.sim.queries) == len(place.sim.requests) == 1
 
 
-@pytest.mark.parametrize("missing", ["META", "DOCUMENT", "SOURCE", "SEARCH"])
+@pytest.mark.parametrize("missing", ["META", "DOCUMENT", "SECTION", "SOURCE", "SEARCH"])
 async def test_a_missing_collection_or_view_is_never_an_empty_result(place: Place, missing: str) -> None:
     def remove(state: Any) -> None:
         database = state.databases["lab"]
@@ -123,6 +123,7 @@ async def test_a_missing_collection_or_view_is_never_an_empty_result(place: Plac
         "META": set(READS),
         "DOCUMENT": set(READS),
         "SOURCE": set(READS) - {"search_lexical", "document", "documents"},
+        "SECTION": {"search_tree", "children"},
         "SEARCH": {"search_lexical"},
     }[missing]
     for name in needed:

@@ -188,6 +188,7 @@ RETURN {{meta, rows: APPEND(nodes, chunks)}}
 def tree_children(conditions: Conditions) -> str:
     """Binds ``ids`` (hexadecimal), ``query``, ``k``, ``@sections``, ``graph``; each vertex is asked for its scope."""
     return f"""{_META}
+LET reachable = (FOR c IN @@chunks LIMIT 1 RETURN 1)
 LET rows = (
   FOR id IN @ids
     FOR p IN @@sections FILTER p.id_hex == id AND {conditions.on("p")}
@@ -203,7 +204,7 @@ LET rows = (
           chunk: v.chunk_id == null ? null : {_object("v", CHUNK_FIELDS)}
         }}
 )
-RETURN {{meta, rows}}
+RETURN {{meta, rows, reachable: LENGTH(reachable)}}
 """
 
 

@@ -104,6 +104,7 @@ class ArangoReader:
         conditions = queries.Conditions(self._address, filter)
         binds = {
             **conditions.binds,
+            "@chunks": self._address.chunks,
             "@sections": self._address.sections,
             "graph": self._address.graph,
             "ids": [rows.hexed(node_id) for node_id in checked_ids("node_ids", node_ids)],
