@@ -186,7 +186,11 @@ RETURN {{meta, rows: APPEND(nodes, chunks)}}
 
 
 def tree_children(conditions: Conditions) -> str:
-    """Binds ``ids`` (hexadecimal), ``query``, ``k``, ``@sections``, ``graph``; each vertex is asked for its scope."""
+    """Binds ``ids`` (hexadecimal), ``query``, ``k``, ``@sections``, ``@chunks`` and ``graph``.
+
+    Every vertex is asked for its scope. The chunks are named although only the graph leads to them, so that their
+    collection is missed when it is not there.
+    """
     return f"""{_META}
 LET reachable = (FOR c IN @@chunks LIMIT 1 RETURN 1)
 LET rows = (
