@@ -165,6 +165,7 @@ def tree_search(conditions: Conditions) -> str:
     before any node is looked at, because sections that were written without one have no vector to compare.
     """
     return f"""{_META}
+LET reachable = (FOR n IN @@sections LIMIT 1 RETURN 1)
 LET nodes = (
   FOR d IN @@documents FILTER {conditions.on_document} AND d.has_tree == true
   FOR n IN @@sections FILTER n.publication == d.publication AND {conditions.on("n")}
@@ -181,7 +182,7 @@ LET chunks = (
     LIMIT @k
     RETURN {{score, chunk: {_CHUNK}}}
 )
-RETURN {{meta, rows: APPEND(nodes, chunks)}}
+RETURN {{meta, rows: APPEND(nodes, chunks), reachable: LENGTH(reachable)}}
 """
 
 
