@@ -29,7 +29,7 @@ def main() -> int:
     failed = 0
     for title, command, environment in (
         ("selection against MMR", [partners(), "tests/bench/selection_bench.py"], {"PYTHONPATH": sources}),
-        ("embedded store", [sys.executable, "-m", "tests.bench.store_bench"], {}),
+        ("embedded store", [partners(), "tests/bench/store_bench.py"], {"PYTHONPATH": sources}),
         ("ingestion by format", [sys.executable, "-m", "tests.bench.ingestion_bench", "formats"], {}),
         ("models", [sys.executable, "-m", "tests.bench.models_bench"], {}),
         ("measuring pairs", [sys.executable, "-m", "tests.bench.pairs_bench"], {}),

@@ -67,11 +67,12 @@ def start_stack(folder: Path, **settings: str) -> Stack:
     llm = LlmDouble().start()
     embedding = start("embedding", common)
     common["EMBEDDING_URL"] = embedding.url
+    reranker = start("reranker", common)
+    common["RERANKER_URL"] = reranker.url
     dataprep = start("dataprep", common)
     retriever = start("retriever", common)
-    reranker = start("reranker", common)
     proxy = RewritingProxy(retriever.url).start()
-    chatqna = start("chatqna", {**common, "RETRIEVER_URL": proxy.url, "RERANKER_URL": reranker.url, "LLM_URL": llm.url})
+    chatqna = start("chatqna", {**common, "RETRIEVER_URL": proxy.url, "LLM_URL": llm.url})
     stack = Stack(folder, embedding, dataprep, retriever, reranker, chatqna, llm, proxy)
     for service in (embedding, dataprep, retriever, reranker, chatqna):
         wait_ready(service)

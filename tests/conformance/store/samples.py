@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard_store import Chunk, Document, Filter, Hit, ModelIdentity
+from steelyard_store import Chunk, Document, Filter, Hit, ModelIdentity, Node, Tree, TreeHit
 
 Float32 = NDArray[np.float32]
 
@@ -27,10 +27,11 @@ class Publication:
     document: Document
     chunks: list[Chunk]
     vectors: NDArray[Any]
+    tree: Tree | None = None
 
     @property
-    def args(self) -> tuple[Document, list[Chunk], NDArray[Any], ModelIdentity]:
-        return self.document, self.chunks, self.vectors, MODEL
+    def args(self) -> tuple[Document, list[Chunk], NDArray[Any], ModelIdentity, Tree | None]:
+        return self.document, self.chunks, self.vectors, MODEL, self.tree
 
 
 def vectors(count: int, seed: int = 0) -> Float32:
@@ -102,3 +103,47 @@ def cosine(left: Float32, right: Float32) -> float:
 def ids(hits: list[Hit]) -> list[str]:
     """Chunk ids of hits, in order."""
     return [hit.chunk.chunk_id for hit in hits]
+
+
+def tree_publication(
+    document_id: str,
+    sections: dict[str, Sequence[str]],
+    *,
+    parents: dict[str, str] | None = None,
+    node_matrix: Float32 | None = None,
+    chunk_matrix: Float32 | None = None,
+    **changes: Any,
+) -> Publication:
+    """A document with a tree: `sections` has the chunks' texts by section, `parents` what lies below another section.
+
+    Node ids are `d/` for the document and `d/name` for a section; chunks are as those of `publication`.
+    """
+    made = publication(document_id, [text for texts in sections.values() for text in texts], **changes)
+    names = [name for name, texts in sections.items() for _ in texts]
+    chunks = [
+        replace(chunk, section=name, parent_id=f"{document_id}/{name}")
+        for chunk, name in zip(made.chunks, names, strict=True)
+    ]
+    document = made.document
+    nodes = [
+        Node(
+            node_id=f"{document_id}/{name}",
+            document_id=document_id,
+            revision=document.revision,
+            ordinal=ordinal,
+            title=name or document.title,
+            abstract=f"about {name}",
+            source=document.source,
+            scope=document.scope,
+            parent_id=None if ordinal == 0 else f"{document_id}/{(parents or {}).get(name, '')}",
+        )
+        for ordinal, name in enumerate(["", *sections])
+    ]
+    seed = int.from_bytes(hashlib.sha256(f"nodes {document_id} {document.revision}".encode()).digest()[:4])
+    matrix = vectors(len(nodes), seed) if node_matrix is None else node_matrix
+    return Publication(document, chunks, made.vectors if chunk_matrix is None else chunk_matrix, Tree(nodes, matrix))
+
+
+def entry_ids(hits: list[TreeHit]) -> list[str]:
+    """Ids of nodes and chunks, in order."""
+    return [hit.entry_id for hit in hits]

@@ -35,6 +35,8 @@ async def test_every_read_without_a_filter_is_refused(store: Opened, missing: Fi
     for call in (
         store.reader.search_vector(query, 3, missing),
         store.reader.search_lexical("alpha", 3, missing),
+        store.reader.search_tree(query, 3, missing),
+        store.reader.children(query, ["d/"], 3, missing),
         store.reader.cosines(query, ["d#0"], missing),
         store.reader.embeddings(["d#0"], missing),
         store.reader.chunks(["d#0"], missing),

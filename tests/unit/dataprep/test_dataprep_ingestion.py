@@ -24,7 +24,8 @@ from steelyard_dataprep.quarantine import Quarantine
 from steelyard_runtime.blocking import Workers
 from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
 from steelyard_store.errors import StoreFull
-from steelyard_store.records import Filter
+from steelyard_store.records import Chunk, Filter
+from steelyard_store.tree import Node
 
 pytestmark = pytest.mark.anyio
 
@@ -121,6 +122,20 @@ async def test_a_file_is_published_with_exact_spans_and_its_own_vectors(bench: B
     assert [chunk.section for chunk in chunks] == ["Seals", "Bolts"]
 
 
+async def test_a_file_is_published_with_its_tree_and_the_vectors_of_its_abstracts(bench: Bench) -> None:
+    await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    everyone = Filter(["public"])
+    query = vector_of("Seals\nThe seal is ZQ-77.")
+    nearest, *others = await bench.reader.search_tree(query, 10, everyone)
+    assert isinstance(nearest.entry, Node)
+    assert (nearest.entry.title, nearest.entry.abstract) == ("Seals", "The seal is ZQ-77.")
+    assert nearest.score == pytest.approx(1.0)
+    assert {hit.entry.title for hit in others} == {"Seals", "Bolts"}
+    (below,) = await bench.reader.children(query, [nearest.entry_id], 10, everyone)
+    assert isinstance(below.entry, Chunk)
+    assert (below.entry.section, below.entry.parent_id) == ("Seals", nearest.entry_id)
+
+
 async def test_equal_texts_stay_chunks_of_their_own(bench: Bench) -> None:
     twice = "# A\n\nRead the manual first.\n\n# A\n\nRead the manual first.\n"
     result = await bench.take_in("twice.md", twice.encode())
@@ -159,7 +174,9 @@ async def test_many_chunks_go_in_batches_and_come_back_in_order(bench: Bench) ->
     text = "\n\n".join(f"# Part {number}\n\nValue {number} is {number * 7}." for number in range(75))
     result = await bench.take_in("parts.md", text.encode())
     assert result.chunks == 75
-    assert [len(batch) for batch in bench.embedding.batches] == [32, 32, 11]
+    texts = [text for batch in bench.embedding.batches for text in batch]
+    assert [len(batch) for batch in bench.embedding.batches] == [32, 32, 32, 32, 23]
+    assert texts[:75] == await bench.texts()
 
 
 def _one_short(data: Sequence[EmbeddingData]) -> list[EmbeddingData]:

@@ -2,7 +2,7 @@
 
 # ruff: noqa: A002  `filter` is the port's word for this argument.
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from steelyard_store.errors import DimensionMismatch, InvalidQuery
 from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, ModelIdentity, StoreInfo
+from steelyard_store.tree import Node, TreeHit, best_first
 
 MODEL = ModelIdentity("fake", "r1", 3)
 
@@ -45,6 +46,7 @@ class FakeStore:
     """
 
     rows: list[tuple[Chunk, list[float]]] = field(default_factory=list)
+    nodes: list[tuple[Node, list[float]]] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     queries: list[bytes] = field(default_factory=list)
     fail: dict[str, Exception] = field(default_factory=dict)
@@ -92,6 +94,23 @@ class FakeStore:
         hits = [Hit(one, float(len(words & set(one.text.lower().split()))), "bm25") for one, _ in rows]
         return sorted((hit for hit in hits if hit.score), key=lambda hit: (-hit.score, hit.chunk.chunk_id))[:k]
 
+    async def search_tree(self, query: ArrayLike, k: int, filter: Filter) -> list[TreeHit]:
+        with_tree = {node.document_id for node, _ in self.nodes}
+        chunks = [row for row in self._visible("search_tree", filter) if row[0].document_id not in with_tree]
+        return self._tree_hits(query, [*self._visible_nodes(filter), *chunks], k)
+
+    async def children(self, query: ArrayLike, node_ids: Iterable[str], k: int, filter: Filter) -> list[TreeHit]:
+        opened = set(node_ids) & {node.node_id for node, _ in self._visible_nodes(filter)}
+        rows = [*self._visible_nodes(filter), *self._visible("children", filter)]
+        return self._tree_hits(query, [row for row in rows if row[0].parent_id in opened], k)
+
+    def _visible_nodes(self, allowed: Filter) -> list[tuple[Node, np.ndarray]]:
+        return [(node, np.array(row, dtype=np.float32)) for node, row in self.nodes if node.scope in allowed.scopes]
+
+    def _tree_hits(self, query: ArrayLike, rows: Sequence[tuple[Node | Chunk, np.ndarray]], k: int) -> list[TreeHit]:
+        vector = self._query(query)
+        return best_first([TreeHit(entry, cosine(vector, row)) for entry, row in rows], k)
+
     async def cosines(self, query: ArrayLike, chunk_ids: Iterable[str], filter: Filter) -> dict[str, float]:
         rows = {one.chunk_id: row for one, row in self._visible("cosines", filter)}
         vector = self._query(query)
@@ -123,6 +142,23 @@ class FakeStore:
 
     async def close(self) -> None:
         self.calls.append("close")
+
+
+class FakeRescorer:
+    """Scores by text, 0.5 for any other; `fail` is what a call raises, from call number `fail_from` on."""
+
+    def __init__(self, scores: dict[str, float | None] | None = None) -> None:
+        self.by_text = scores or {}
+        self.calls: list[list[str]] = []
+        self.fail: Exception | None = None
+        self.fail_from = 1
+
+    async def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
+        assert query
+        self.calls.append(list(texts))
+        if self.fail is not None and len(self.calls) >= self.fail_from:
+            raise self.fail
+        return [self.by_text.get(text, 0.5) for text in texts]
 
 
 def cosine(one: np.ndarray, other: np.ndarray) -> float:

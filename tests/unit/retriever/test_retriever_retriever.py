@@ -18,7 +18,7 @@ from steelyard_retriever.settings import RetrieverSettings
 from steelyard_runtime.http import Upstream
 from steelyard_store.errors import ModelMismatch, StoreNotInitialised, StoreUnavailable
 
-from .fake_store import MODEL, FakeStore, chunk
+from .fake_store import MODEL, FakeRescorer, FakeStore, chunk
 
 QUERY = [0.5, 0.25, 0.0]
 
@@ -35,7 +35,8 @@ def corpus() -> FakeStore:
 
 def retriever(store: FakeStore, embedding: Any = None, **settings: Any) -> Retriever:
     known: dict[str, Any] = {"steelyard_scopes": ("public", "internal"), **settings}
-    return Retriever(store, embedding, RetrieverSettings(**known))
+    rescorer: Any = FakeRescorer()
+    return Retriever(store, embedding, rescorer, RetrieverSettings(**known))
 
 
 def ask(store: FakeStore, settings: dict[str, Any] | None = None, **fields: Any) -> SearchedMultimodalDoc:
@@ -67,6 +68,7 @@ def test_the_reply_describes_each_candidate() -> None:
         "scope": "public",
         "tokens": 2,
         "chunk_embedding": None,
+        "parents": None,
     }
     assert (reply.id, reply.initial_query, reply.top_n, reply.policy_hash) == ("x", "pump", 7, "hash")
     assert (reply.outcome, reply.score_kind, reply.degraded) == ("ok", "cosine", None)

@@ -21,7 +21,7 @@ from steelyard_store.errors import (
 )
 from steelyard_store.records import Filter
 
-from .fake_store import FakeStore, chunk
+from .fake_store import FakeRescorer, FakeStore, chunk
 
 QUERY = [1.0, 0.0, 0.0]
 
@@ -41,7 +41,8 @@ def corpus() -> FakeStore:
 
 def find(store: FakeStore, query: list[float] = QUERY, **fields: Any) -> Found:
     request = RetrievalRequest(text="pump seal torque", embedding=query, **fields)
-    return asyncio.run(search(store, request, np.array(query, dtype=np.float32), Filter(["public"])))
+    rescorer: Any = FakeRescorer()
+    return asyncio.run(search(store, rescorer, request, np.array(query, dtype=np.float32), Filter(["public"])))
 
 
 def ids(found: Found) -> list[str]:
@@ -94,14 +95,6 @@ def test_a_distance_search_without_a_distance_is_refused() -> None:
     with pytest.raises(SteelyardError, match="distance_threshold") as error:
         find(corpus(), search_type="similarity_distance_threshold")
     assert error.value.code is ErrorCode.INVALID_REQUEST
-
-
-def test_hierarchical_is_refused_by_name_and_never_done_as_something_else() -> None:
-    store = corpus()
-    with pytest.raises(SteelyardError) as error:
-        find(store, search_type="hierarchical")
-    assert error.value.code is ErrorCode.SEARCH_TYPE_UNSUPPORTED
-    assert store.calls == []
 
 
 def test_mmr_prefers_something_new_and_reports_cosines() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -29,6 +30,8 @@ Read = Callable[[ArangoReader, str, Filter], Awaitable[Any]]
 READS: dict[str, Read] = {
     "search_vector": lambda reader, _, filter_: reader.search_vector(QUERY, 3, filter_),
     "search_lexical": lambda reader, name, filter_: reader.search_lexical(name, 3, filter_),
+    "search_tree": lambda reader, _, filter_: reader.search_tree(QUERY, 3, filter_),
+    "children": lambda reader, name, filter_: reader.children(QUERY, [name], 3, filter_),
     "cosines": lambda reader, name, filter_: reader.cosines(QUERY, [name], filter_),
     "embeddings": lambda reader, name, filter_: reader.embeddings([name], filter_),
     "chunks": lambda reader, name, filter_: reader.chunks([name], filter_),
@@ -95,7 +98,9 @@ async def test_every_read_is_one_query_that_names_its_scopes_time_and_memory(pla
     assert [one.path for one in place.sim.requests] == ["/_db/lab/_api/cursor"]
     assert query.bind_vars["scopes"] == [b"team-a".hex(), b"team-b".hex()]
     assert "d.scope_hex IN @scopes" in query.text
-    assert ("c.scope_hex IN @scopes" in query.text) == ("@chunks" in query.bind_vars or "@view" in query.bind_vars)
+    asked = set(re.findall(r"\b(\w)\.scope_hex IN @scopes", query.text))
+    assert bool(asked & {"c", "v"}) == ("@chunks" in query.bind_vars or "@view" in query.bind_vars)
+    assert bool(asked & {"n", "p"}) == ("@sections" in query.bind_vars)
     assert query.memory_limit == place.address.memory_limit_bytes
     assert 0 < query.options["maxRuntime"] < left
     assert query.options["failOnWarning"] is True
@@ -110,7 +115,7 @@ async def test_embeddings_of_any_number_of_chunks_are_one_query(place: Place, co
     assert len(place.sim.queries) == len(place.sim.requests) == 1
 
 
-@pytest.mark.parametrize("missing", ["META", "DOCUMENT", "SOURCE", "SEARCH"])
+@pytest.mark.parametrize("missing", ["META", "DOCUMENT", "SECTION", "SOURCE", "SEARCH"])
 async def test_a_missing_collection_or_view_is_never_an_empty_result(place: Place, missing: str) -> None:
     def remove(state: Any) -> None:
         database = state.databases["lab"]
@@ -121,6 +126,7 @@ async def test_a_missing_collection_or_view_is_never_an_empty_result(place: Plac
         "META": set(READS),
         "DOCUMENT": set(READS),
         "SOURCE": set(READS) - {"search_lexical", "document", "documents"},
+        "SECTION": {"search_tree", "children"},
         "SEARCH": {"search_lexical"},
     }[missing]
     for name in needed:

@@ -7,7 +7,7 @@ import pytest
 
 from steelyard_store.embedded import audit, create
 from steelyard_store.embedded.writing import EmbeddedWriting
-from tests.conformance.store.samples import MODEL, publication
+from tests.conformance.store.samples import MODEL, publication, tree_publication
 
 DAMAGES = {
     "a lost chunk": ("DELETE FROM chunk WHERE chunk_id = 'd1#1'", "document d1 does not have the chunks"),
@@ -19,6 +19,11 @@ DAMAGES = {
     "a short vector": ("UPDATE vector SET embedding = zeroblob(60) WHERE row_id = 4", "vector 4 has another length"),
     "a lost entry": ("DELETE FROM lexical WHERE rowid = 4", "chunk d1#0 is not in the full-text index"),
     "an orphaned entry": ("INSERT INTO lexical (rowid, body) VALUES (99, 'x')", "full-text entry 99 has no chunk"),
+    "a node of another revision": ("UPDATE node SET revision = 'r0' WHERE node_id = 't/a'", "node t/a has another"),
+    "a node of a wider scope": ("UPDATE node SET scope = 'public' WHERE node_id = 't/a'", "node t/a has another"),
+    "a lost node": ("DELETE FROM node WHERE node_id = 't/a'", "chunk t#0 of a document with a tree has no node"),
+    "a lost root": ("DELETE FROM node WHERE node_id = 't/'", "node t/a has no node above it"),
+    "a short node vector": ("UPDATE node SET embedding = x'00' WHERE node_id = 't/a'", "the vector of node t/a"),
     "a changed entry": ("UPDATE lexical_content SET c0 = 'other' WHERE id = 4", "the full-text index contradicts"),
 }
 
@@ -30,6 +35,7 @@ def path(tmp_path: Path) -> Path:
     writing = EmbeddedWriting(path, 1.0)
     for number in range(3):
         writing.publish(*publication(f"d{number}").args)
+    writing.publish(*tree_publication("t", {"a": ["one"], "b": ["two"]}).args)
     writing.close()
     return path
 

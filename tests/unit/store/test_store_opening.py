@@ -13,6 +13,7 @@ import pytest
 from steelyard_store import opening
 from steelyard_store.arangodb import ArangoAddress, ArangoReader, ArangoWriter
 from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
+from tests.conformance.store.samples import MODEL
 
 pytestmark = pytest.mark.anyio
 
@@ -38,6 +39,7 @@ async def test_the_embedded_store_is_a_path(tmp_path: Path) -> None:
     async with opening.open_reader(location) as reader, opening.open_writer(location) as writer:
         assert isinstance(reader, EmbeddedReader)
         assert isinstance(writer, EmbeddedWriter)
+        await writer.initialise(MODEL)
     assert opening.migrate(location) == []
 
 

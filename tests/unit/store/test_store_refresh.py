@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard_store.embedded import create, matrix_cache, writing
+from steelyard_store.embedded import create, writing
 from steelyard_store.embedded.matrix import Batch, VectorMatrix
+from steelyard_store.embedded.matrix_cache import MatrixCache
 from steelyard_store.embedded.reading import EmbeddedReading
 from steelyard_store.embedded.writing import EmbeddedWriting
-from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication
+from steelyard_store.tree import TreeHit
+from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication, tree_publication
 
 QUERY = np.linspace(1, 2, DIMENSION, dtype=np.float32)
 
@@ -50,6 +52,17 @@ def anew(reader: EmbeddedReading) -> list[tuple[str, float]]:
 
 def now(reader: EmbeddedReading) -> list[tuple[str, float]]:
     return [(hit.chunk.chunk_id, hit.score) for hit in reader.search_vector(QUERY, 500, OPEN)]
+
+
+def tree_anew(reader: EmbeddedReading) -> list[TreeHit]:
+    fresh = EmbeddedReading(reader._path, MODEL, 1.0)
+    result = tree_now(fresh)
+    fresh.close()
+    return result
+
+
+def tree_now(reader: EmbeddedReading) -> list[TreeHit]:
+    return reader.search_tree(QUERY, 500, OPEN)
 
 
 def test_only_what_changed_is_read(writer: EmbeddedWriting, reader: EmbeddedReading, loaded: list[int]) -> None:
@@ -102,7 +115,7 @@ def test_a_reader_overtaken_while_it_waits_does_not_go_back(
         def __enter__(self) -> None:
             writer.publish(*publication("f").args)
             with reader._transaction() as (connection, meta):
-                reader._matrix.refresh(connection, meta)
+                reader._chunks.refresh(connection, meta)
 
         def __exit__(self, *_: object) -> None:
             pass
@@ -125,7 +138,7 @@ def test_a_failed_refresh_does_not_leave_half_of_it(
         raise OSError("disk fell out")
 
     with monkeypatch.context() as patch:
-        patch.setattr(matrix_cache, "_added_after", failing)
+        patch.setattr(MatrixCache, "_added_after", failing)
         with pytest.raises(RuntimeError, match="disk fell out"):
             reader.search_vector(QUERY, 3, OPEN)
     assert now(reader) == anew(reader)
@@ -139,7 +152,10 @@ def test_random_changes_are_followed_exactly(writer: EmbeddedWriting, reader: Em
         if rng.random() < 0.3:
             writer.delete(name)
         else:
-            writer.publish(*publication(name, ["x"] * int(rng.integers(1, 5)), revision=f"r{step}").args)
+            texts = ["x"] * int(rng.integers(1, 5))
+            made = tree_publication(name, {"s": texts}, revision=f"r{step}")
+            writer.publish(*(made if rng.random() < 0.7 else publication(name, texts, revision=f"r{step}")).args)
         if rng.random() < 0.5:
             assert now(reader) == anew(reader)
+            assert tree_now(reader) == tree_anew(reader)
     assert now(reader) == anew(reader)

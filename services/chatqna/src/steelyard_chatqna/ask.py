@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from steelyard_contracts.chat import EvidenceOverrides
-from steelyard_contracts.enums import SearchType, Strategy
+from steelyard_contracts.enums import HierarchicalMode, SearchType, Strategy
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime.guard import Caller
 
@@ -28,6 +28,7 @@ class Ask:
     lambda_mult: float | None
     score_threshold: float | None
     distance_threshold: float | None
+    hierarchical_mode: HierarchicalMode | None = None
 
     @classmethod
     def of(
@@ -49,6 +50,7 @@ class Ask:
             lambda_mult=overrides.lambda_mult,
             score_threshold=overrides.score_threshold,
             distance_threshold=overrides.distance_threshold,
+            hierarchical_mode=overrides.hierarchical_mode,
         )
 
     @property
@@ -64,6 +66,7 @@ class Ask:
             "lambda_mult": self.lambda_mult,
             "score_threshold": self.score_threshold,
             "distance_threshold": self.distance_threshold,
+            "hierarchical_mode": self.hierarchical_mode,
         }
 
 

@@ -12,6 +12,7 @@ from steelyard_runtime.settings.groups import (
     EmbeddingUrlSettings,
     LlmModelSettings,
     ProcessSettings,
+    RerankerUrlSettings,
     RerankFailureSettings,
     ScopeSettings,
     StrategySettings,
@@ -45,6 +46,7 @@ class ChatqnaSettings(
     RerankFailureSettings,
     CosineFloorSettings,
     EmbeddingUrlSettings,
+    RerankerUrlSettings,
     LlmModelSettings,
 ):
     """What the gateway reads."""
@@ -53,7 +55,6 @@ class ChatqnaSettings(
         default=8888, description="Port of the gateway; 0 takes a free one."
     )
     retriever_url: UrlSetting = Field(default="http://127.0.0.1:7000", description="Base URL of the retriever service.")
-    reranker_url: UrlSetting = Field(default="http://127.0.0.1:8000", description="Base URL of the reranker service.")
     search_type: SearchType = Field(
         default=SearchType.HYBRID, description="Search type of requests that name none; hybrid suits an English model."
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AliasChoices, Field, model_validator
 
 from .base import Bool, Int, Name, NonNegativeNumber, Nothing, Number, PositiveInt, Probability, Request, Text
-from .enums import SearchType, Strategy
+from .enums import HierarchicalMode, SearchType, Strategy
 
 Temperature = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=2.0)]
 Penalty = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-2.0, le=2.0)]
@@ -61,6 +61,7 @@ class EvidenceOverrides(Request):
     fetch_k: Annotated[int, Field(strict=True, ge=1, le=10_000)] | None = None
     lambda_mult: Probability | None = None
     search_type: SearchType | None = None
+    hierarchical_mode: HierarchicalMode | None = None
     score_threshold: Number | None = None
     distance_threshold: NonNegativeNumber | None = None
     top_n: PositiveInt | None = None

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from .base import Name, NonNegativeInt, NonNegativeNumber, Number, PositiveInt, Probability, Request, Response, Text
-from .enums import Outcome, ScoreKind, SearchType
+from .enums import HierarchicalMode, Outcome, ScoreKind, SearchType, TreeStop
 from .errors import ErrorCode
 from .ledger import Degradation
 from .vectors import Vector
@@ -49,11 +49,21 @@ class EmbedDoc(Request):
     downstream_black_list: list[Any] | None = None
 
 
+class TreeParent(Request):
+    """A document or section through which a hierarchical search came to a candidate, with its blended score."""
+
+    node_id: Name
+    title: Text
+    score: Number
+
+
 class CandidateMetadata(Request):
     """What is known about one candidate besides its text.
 
     `char_start` and `char_end` are a half-open span in Unicode code points of the stored document text; `page` and
-    `page_end` are the pages, from 1, on which that span begins and ends.
+    `page_end` are the pages, from 1, on which that span begins and ends. `parents` are the way of a hierarchical
+    search, from where it set in down to `parent_id`; an empty way means that the document was stored without a tree and
+    was found by its chunks, None that the search was not hierarchical.
     """
 
     chunk_id: Name
@@ -71,12 +81,26 @@ class CandidateMetadata(Request):
     tokens: NonNegativeInt | None = None
     scores: dict[ScoreKind, Number] = Field(default_factory=dict)
     chunk_embedding: Vector | None = None
+    parents: list[TreeParent] | None = None
 
     @model_validator(mode="after")
     def _span_is_ordered(self) -> Self:
         if self.char_end < self.char_start:
             raise ValueError("char_end lies before char_start")
         return self
+
+
+class TreeReport(Response):
+    """How a hierarchical search went.
+
+    `mode` is the one that the scores are of: `quick` also where a search that was to be `thinking` could not rerank,
+    which `degraded` then says. `rounds` counts how often it went a level down, `reranked` the texts that were judged.
+    """
+
+    mode: HierarchicalMode
+    rounds: NonNegativeInt
+    reranked: NonNegativeInt
+    stopped: TreeStop
 
 
 class SearchedDoc(Response):
@@ -101,6 +125,7 @@ class SearchedMultimodalDoc(SearchedDoc):
     score_kind: ScoreKind = ScoreKind.COSINE
     policy_hash: str = ""
     embedding: Vector | None = None
+    tree: TreeReport | None = None
 
     @model_validator(mode="after")
     def _metadata_is_aligned(self) -> Self:

@@ -20,6 +20,7 @@ class ScoreKind(StrEnum):
     BM25 = "bm25"
     RRF = "rrf"
     RERANK = "rerank"
+    TREE = "tree"
 
 
 class Outcome(StrEnum):
@@ -83,6 +84,32 @@ class SearchType(StrEnum):
     MMR = "mmr"
     HYBRID = "hybrid"
     HIERARCHICAL = "hierarchical"
+
+
+class HierarchicalMode(StrEnum):
+    """How search type `hierarchical` judges what it meets."""
+
+    QUICK = "quick"
+    """By cosine alone."""
+
+    THINKING = "thinking"
+    """By the reranker: abstracts of documents and sections, then what is below those that pass."""
+
+
+class TreeStop(StrEnum):
+    """Why a hierarchical search went no deeper."""
+
+    EXHAUSTED = "exhausted"
+    """Everything that passed was opened."""
+
+    CONVERGED = "converged"
+    """The best candidates had stopped changing."""
+
+    BUDGET = "budget"
+    """As many texts as one search may have reranked were reranked."""
+
+    DEADLINE = "deadline"
+    """Another round would not have ended before the request's deadline."""
 
 
 class Stage(StrEnum):

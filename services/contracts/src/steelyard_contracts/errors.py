@@ -59,9 +59,6 @@ class ErrorCode(StrEnum):
     METADATA_MISALIGNED = "metadata_misaligned"
     """The metadata list does not describe the documents one by one."""
 
-    SEARCH_TYPE_UNSUPPORTED = "search_type_unsupported"
-    """The store can not search in this way."""
-
     TEXT_TOO_LONG = "text_too_long"
     """A text is longer than the embedding model can read, and texts are never cut silently."""
 
@@ -177,7 +174,6 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.METHOD_NOT_ALLOWED: 405,
     ErrorCode.DIMENSION_MISMATCH: 422,
     ErrorCode.METADATA_MISALIGNED: 422,
-    ErrorCode.SEARCH_TYPE_UNSUPPORTED: 422,
     ErrorCode.TEXT_TOO_LONG: 422,
     ErrorCode.QUERY_TOO_LONG: 422,
     ErrorCode.CONTEXT_LENGTH_EXCEEDED: 400,

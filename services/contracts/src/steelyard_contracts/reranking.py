@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 from pydantic import AliasChoices, Field, model_validator
 
 from .base import Bool, Name, NonNegativeInt, Number, PositiveInt, Probability, Request, Response, Text
-from .documents import CandidateMetadata, TextDoc, check_alignment, misaligned
+from .documents import CandidateMetadata, TextDoc, TreeReport, check_alignment, misaligned
 from .enums import Outcome, ScoreKind, Strategy
 from .ledger import Degradation, LedgerEntry
 from .pairs import PairFault, PairReport
@@ -16,7 +16,7 @@ class RerankingRequest(Request):
     """A superset of OPEA's `SearchedMultimodalDoc`, `SearchedDoc` and `RerankingRequest`.
 
     Strategy `adaptive` needs the query vector in `embedding` and one vector per candidate, in `chunk_embeddings` by
-    chunk id or in the candidate's metadata. The fields from `outcome` to `policy_hash` are what the retriever's reply
+    chunk id or in the candidate's metadata. The fields from `outcome` to `tree` are what the retriever's reply
     carries, so that it can be posted here unchanged.
     """
 
@@ -33,6 +33,7 @@ class RerankingRequest(Request):
     degraded: Degradation | None = None
     score_kind: ScoreKind | None = None
     policy_hash: Text = ""
+    tree: TreeReport | None = None
     request_type: Literal["reranking"] = "reranking"
     downstream_black_list: list[Any] | None = None
 

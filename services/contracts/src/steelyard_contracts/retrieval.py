@@ -6,11 +6,8 @@ from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 
 from .base import Name, NonNegativeNumber, Number, PositiveInt, Probability, Request, Text
 from .documents import Constraints
-from .enums import SearchType, Strategy
+from .enums import HierarchicalMode, SearchType, Strategy
 from .vectors import Vector
-
-_TEXT_SEARCHES = frozenset({SearchType.HYBRID})
-"""Search types that read the query's text beside its vector."""
 
 _REPLY_KEYS = frozenset({"object", "model", "data", "usage", "model_revision"})
 _ENTRY_KEYS = frozenset({"object", "index", "embedding"})
@@ -60,8 +57,9 @@ class RetrievalRequest(OpeaRetrievalFields):
     `scopes` fails closed: None means the service's default scope, an empty list or an unknown scope is refused.
     `reranking_strategy` is the effective strategy that the gateway decided; chunk embeddings are returned only for
     `adaptive`. `score_threshold` is a cosine floor of search type `similarity_score_threshold`, `distance_threshold`
-    (1 - cosine) one of `similarity_distance_threshold`; the other search types do not read them. `text` is also called
-    `input`; only `hybrid` reads it, and OPEA may leave it out.
+    (1 - cosine) one of `similarity_distance_threshold`; the other search types do not read them. `hierarchical_mode` is
+    how search type `hierarchical` judges. `text` is also called `input`; only `hybrid` and the mode `thinking` read it,
+    and OPEA may leave it out.
     """
 
     text: Annotated[Text, BeforeValidator(_text_or_none)] = Field(
@@ -74,6 +72,7 @@ class RetrievalRequest(OpeaRetrievalFields):
     fetch_k: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 20
     lambda_mult: Probability = 0.5
     score_threshold: Number = 0.2
+    hierarchical_mode: HierarchicalMode = HierarchicalMode.QUICK
     constraints: Constraints | None = None
     scopes: list[Name] | None = None
     reranking_strategy: Strategy | None = None
@@ -85,6 +84,8 @@ class RetrievalRequest(OpeaRetrievalFields):
 
     @model_validator(mode="after")
     def _has_what_it_searches_with(self) -> Self:
-        if self.search_type in _TEXT_SEARCHES and not self.text.strip():
+        thinking = self.hierarchical_mode is HierarchicalMode.THINKING
+        reads_text = self.search_type is SearchType.HYBRID or (self.search_type is SearchType.HIERARCHICAL and thinking)
+        if reads_text and not self.text.strip():
             raise ValueError(f"text: search type {self.search_type} needs one that is not blank")
         return self

@@ -6,6 +6,7 @@ revision      one state of its content as this build would store it: the hash of
               need no work; that is what makes re-ingesting a no-op.
 chunk_id      one span of one revision of one document. The span and the ordinal are hashed and the text is not, so
               equal texts in one document, or in two, stay apart.
+node_id       one node of the tree of one revision of one document: the document itself, or a section.
 
 Each is the 160-bit BLAKE2b of its parts, personalised by its kind and written in 32 characters of lower-case base32
 (`a-z2-7`): safe in URLs, file names, ArangoDB keys and shells, indifferent to case folding, without padding.
@@ -58,6 +59,11 @@ def revision(
 def chunk_id(document: str, of_revision: str, ordinal: int, char_start: int, char_end: int) -> str:
     """Return the identifier of the chunk `[char_start, char_end)`, the `ordinal`-th of its document's revision."""
     return _identifier(b"chunk", document, of_revision, str(ordinal), str(char_start), str(char_end))
+
+
+def node_id(document: str, of_revision: str, ordinal: int) -> str:
+    """Return the identifier of the `ordinal`-th node of the tree of a document's revision."""
+    return _identifier(b"node", document, of_revision, str(ordinal))
 
 
 def _identifier(kind: bytes, *parts: str) -> str:

@@ -12,12 +12,14 @@ from steelyard_runtime.http import Upstream
 from steelyard_store.errors import DimensionMismatch, InvalidPublication, StoreError
 from steelyard_store.port import ChunkReader, ChunkWriter
 from steelyard_store.records import Chunk, Document, Filter, ModelIdentity
+from steelyard_store.tree import Tree
 
 from .chunking import CHUNKER_VERSION, ChunkSpan, chunk
 from .chunking.counter import TokenCounter
 from .embedding import embed, running_model
 from .identity import Parameter, chunk_id, content_hash, document_id, revision
 from .intakes import Intake, Intakes
+from .outline import Outline, outline
 from .parsing import PARSER_VERSION, ParsedDocument
 from .parsing.errors import ParseError, ParserCrashedError, ParserMemoryError, ParserTimeoutError
 from .parsing.isolation import parse_isolated
@@ -133,9 +135,9 @@ class Ingestion:
                 notes=list(known.notes),
             )
         parsed = await self._parse(source, content_sha256)
-        spans = await self._workers.run(self._cut, parsed)
+        spans, tree = await self._workers.run(self._cut, parsed)
         texts = [parsed.text[span.char_start : span.char_end] for span in spans]
-        vectors = await embed(self._embedding, texts)
+        vectors = await embed(self._embedding, [*texts, *(branch.text for branch in tree.branches)])
         document = Document(
             document_id=its_id,
             revision=its_revision,
@@ -149,9 +151,15 @@ class Ingestion:
             created_at=datetime.now(UTC).isoformat(timespec="seconds"),
             notes=parsed.notes,
         )
-        chunks = [_chunk(document, span, text) for span, text in zip(spans, texts, strict=True)]
+        nodes = tree.nodes(document)
+        chunks = [
+            _chunk(document, span, text, nodes[above].node_id)
+            for span, text, above in zip(spans, texts, tree.above, strict=True)
+        ]
         async with self._intakes.publishing(intake):
-            published = await self._writer.publish(document, chunks, vectors, self._model)
+            published = await self._writer.publish(
+                document, chunks, vectors[: len(chunks)], self._model, Tree(nodes, vectors[len(chunks) :])
+            )
         logs.get().info("document_published", document=its_id, status=published.status, chunks=len(chunks))
         return FileResult(
             name=name,
@@ -188,16 +196,17 @@ class Ingestion:
                 if self._quarantine.holds(content_sha256):
                     raise
 
-    def _cut(self, parsed: ParsedDocument) -> tuple[ChunkSpan, ...]:
-        return chunk(
+    def _cut(self, parsed: ParsedDocument) -> tuple[tuple[ChunkSpan, ...], Outline]:
+        spans = chunk(
             parsed,
             self._count_tokens,
             max_tokens=self._size.max_tokens,
             overlap_tokens=self._size.overlap_tokens,
         )
+        return spans, outline(parsed, spans, self._count_tokens)
 
 
-def _chunk(document: Document, span: ChunkSpan, text: str) -> Chunk:
+def _chunk(document: Document, span: ChunkSpan, text: str, parent_id: str) -> Chunk:
     return Chunk(
         chunk_id=chunk_id(document.document_id, document.revision, span.ordinal, span.char_start, span.char_end),
         document_id=document.document_id,
@@ -213,6 +222,7 @@ def _chunk(document: Document, span: ChunkSpan, text: str) -> Chunk:
         scope=document.scope,
         page=span.page,
         page_end=span.page_end,
+        parent_id=parent_id,
     )
 
 

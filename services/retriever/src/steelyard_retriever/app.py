@@ -15,6 +15,8 @@ from steelyard_store import opening
 from steelyard_store.errors import DimensionMismatch, InvalidQuery, ScopeRequired, StoreError
 
 from .fusion import RRF_K
+from .hierarchical import POLICY
+from .rescoring import Rescorer
 from .retriever import EmbeddingsMissingError, Retriever
 from .routes import router
 from .settings import RetrieverSettings
@@ -27,7 +29,7 @@ def build(settings: RetrieverSettings) -> FastAPI:
         stage=Stage.RETRIEVER,
         title="Steelyard retriever",
         description="Finds candidate chunks; a failure is never an empty list.",
-        policy={"store": settings.store, "rrf_k": RRF_K},
+        policy={"store": settings.store, "rrf_k": RRF_K, "hierarchical": POLICY},
         errors={
             StoreError: ErrorCode.STORE_UNAVAILABLE,
             DimensionMismatch: ErrorCode.DIMENSION_MISMATCH,
@@ -50,8 +52,9 @@ def build(settings: RetrieverSettings) -> FastAPI:
         async with (
             opening.open_reader(location, remaining=context.remaining_s, on_fallback=count_fallback) as store,
             Upstream(Stage.EMBEDDING, settings.embedding_url, token=service_token(settings)) as embedding,
+            Upstream(Stage.RERANKER, settings.reranker_url, token=service_token(settings)) as reranker,
         ):
-            retriever = Retriever(store, embedding, settings)
+            retriever = Retriever(store, embedding, Rescorer(reranker), settings)
             yield Running(retriever, probes={"store": retriever.probe})
 
     return create_app(service, settings, lifespan, [router])

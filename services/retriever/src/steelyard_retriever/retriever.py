@@ -22,6 +22,7 @@ from steelyard_store.records import Filter, ModelIdentity
 from steelyard_store.validation import Float32
 
 from .found import Candidate, Found
+from .rescoring import Rescorer
 from .search import search
 from .settings import RetrieverSettings
 
@@ -35,8 +36,11 @@ class EmbeddingsMissingError(RuntimeError):
 class Retriever:
     """Answers retrieval requests from one store."""
 
-    def __init__(self, store: ChunkReader, embedding: Upstream, settings: RetrieverSettings) -> None:
+    def __init__(
+        self, store: ChunkReader, embedding: Upstream, rescorer: Rescorer, settings: RetrieverSettings
+    ) -> None:
         self._store = store
+        self._rescorer = rescorer
         self._embedding = embedding
         self._settings = settings
 
@@ -67,6 +71,7 @@ class Retriever:
             score_kind=found.kind,
             policy_hash=policy_hash,
             embedding=request.embedding if adaptive else None,
+            tree=found.tree,
         )
 
     async def probe(self) -> None:
@@ -101,7 +106,7 @@ class Retriever:
     async def _once(
         self, request: RetrievalRequest, query: np.ndarray, allowed: Filter, *, with_vectors: bool
     ) -> tuple[Found, dict[str, Float32]]:
-        found = await search(self._store, request, query, allowed)
+        found = await search(self._store, self._rescorer, request, query, allowed)
         ids = [one.chunk.chunk_id for one in found.candidates]
         if not with_vectors or not ids:
             return found, {}
@@ -152,4 +157,5 @@ def _metadata(candidate: Candidate, vector: Vector | None) -> CandidateMetadata:
         tokens=chunk.tokens,
         scores=dict(candidate.scores),
         chunk_embedding=vector,
+        parents=None if candidate.parents is None else list(candidate.parents),
     )

@@ -11,25 +11,29 @@ from steelyard_contracts.enums import ScoreKind, SearchType, Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.ledger import Degradation
 from steelyard_contracts.retrieval import RetrievalRequest
+from steelyard_runtime import context
 from steelyard_store.errors import DimensionMismatch, InvalidQuery, ScopeRequired, StoreError
 from steelyard_store.port import ChunkReader
 from steelyard_store.records import Filter, Hit
 
 from .found import Candidate, Found
 from .fusion import reciprocal_rank_fusion
+from .hierarchical import hierarchical
 from .mmr import maximal_marginal_relevance
+from .rescoring import Rescorer
 
 Query = npt.NDArray[np.float32]
 
 _CALLERS_FAULT = (DimensionMismatch, InvalidQuery, ScopeRequired)
 
 
-async def search(store: ChunkReader, request: RetrievalRequest, query: Query, allowed: Filter) -> Found:
+async def search(
+    store: ChunkReader, rescorer: Rescorer, request: RetrievalRequest, query: Query, allowed: Filter
+) -> Found:
     """Find candidates for `query` [d] among the chunks that `allowed` lets through.
 
     A search that reads twice leaves out what vanished in between and says so (`Found.vanished`). Raises StoreError when
-    the store fails, `invalid_request` for a threshold that is missing, and `search_type_unsupported` for a type that
-    this store can not do.
+    the store fails, and `invalid_request` for a threshold that is missing.
     """
     match request.search_type:
         case SearchType.SIMILARITY:
@@ -49,9 +53,7 @@ async def search(store: ChunkReader, request: RetrievalRequest, query: Query, al
         case SearchType.HYBRID:
             return await _hybrid(store, request, query, allowed)
         case SearchType.HIERARCHICAL:
-            raise SteelyardError(
-                ErrorCode.SEARCH_TYPE_UNSUPPORTED, "search_type: this store has no document tree to search"
-            )
+            return await hierarchical(store, rescorer, request, query, allowed, context.remaining_s)
 
 
 def _by_cosine(hits: Sequence[Hit]) -> Found:

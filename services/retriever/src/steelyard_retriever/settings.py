@@ -7,6 +7,7 @@ from pydantic import Field
 from steelyard_runtime.settings.groups import (
     EmbeddingUrlSettings,
     ProcessSettings,
+    RerankerUrlSettings,
     ScopeSettings,
     StoreSettings,
     StrategySettings,
@@ -14,7 +15,9 @@ from steelyard_runtime.settings.groups import (
 from steelyard_runtime.settings.types import IntSetting
 
 
-class RetrieverSettings(ProcessSettings, ScopeSettings, StoreSettings, StrategySettings, EmbeddingUrlSettings):
+class RetrieverSettings(
+    ProcessSettings, ScopeSettings, StoreSettings, StrategySettings, EmbeddingUrlSettings, RerankerUrlSettings
+):
     """What the retriever service reads."""
 
     retriever_port: Annotated[IntSetting, Field(ge=0, le=65535)] = Field(

@@ -1,4 +1,4 @@
-"""The chunk store port and its embedded implementation."""
+"""The chunk store port and its records."""
 
 from steelyard_store.errors import (
     DimensionMismatch,
@@ -29,6 +29,7 @@ from steelyard_store.records import (
     PublishResult,
     StoreInfo,
 )
+from steelyard_store.tree import Node, Tree, TreeHit
 
 __all__ = [
     "Chunk",
@@ -44,6 +45,7 @@ __all__ = [
     "InvalidQuery",
     "ModelIdentity",
     "ModelMismatch",
+    "Node",
     "PublishResult",
     "RevisionConflict",
     "SchemaMismatch",
@@ -57,4 +59,6 @@ __all__ = [
     "StoreInfo",
     "StoreNotInitialised",
     "StoreUnavailable",
+    "Tree",
+    "TreeHit",
 ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
 from steelyard_store.embedded.audit import audit as audit_file
+from steelyard_store.embedded.upgrading import upgrade
 from steelyard_store.port import ChunkReader, ChunkWriter
 from steelyard_store.records import ModelIdentity
 
@@ -131,13 +132,11 @@ def audit(location: Path | ArangoAddress) -> list[str]:
 def migrate(location: Path | ArangoAddress) -> list[str]:
     """Bring the store to what this release wants of it, and return what was done, a line each.
 
-    The embedded store has nothing to bring: it is of the one schema that there is, or it is refused when opened.
-
     Raises:
         StoreError: it can not be read or changed.
     """
     if isinstance(location, Path):
-        return []
+        return upgrade(location)
     from steelyard_store.arangodb.maintenance import migrate as migrate_graph
 
     return migrate_graph(location)

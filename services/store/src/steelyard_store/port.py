@@ -28,6 +28,7 @@ from steelyard_store.records import (
     PublishResult,
     StoreInfo,
 )
+from steelyard_store.tree import Tree, TreeHit
 from steelyard_store.validation import Float32
 
 
@@ -66,6 +67,27 @@ class ChunkReader(Protocol):
 
         Raises:
             InvalidQuery, ScopeRequired, StoreUnavailable
+        """
+        ...
+
+    async def search_tree(self, query: ArrayLike, k: int, filter: Filter) -> list[TreeHit]:
+        """Return the ``k`` documents and sections of highest cosine with ``query``, best first, ties by ascending id.
+
+        A document that was published without a tree takes part with its chunks, so that it is not lost.
+
+        Raises:
+            DimensionMismatch, InvalidQuery, ScopeRequired, StoreUnavailable
+        """
+        ...
+
+    async def children(self, query: ArrayLike, node_ids: Iterable[str], k: int, filter: Filter) -> list[TreeHit]:
+        """Return, of all that is directly below the named nodes, the ``k`` sections and chunks of highest cosine.
+
+        Node and child must both pass the filter. Every visible node has a child, so when fewer than ``k`` come back, a
+        node without one among them is not visible any more.
+
+        Raises:
+            DimensionMismatch, InvalidQuery, ScopeRequired, StoreUnavailable
         """
         ...
 
@@ -121,13 +143,19 @@ class ChunkWriter(Protocol):
         ...
 
     async def publish(
-        self, document: Document, chunks: Sequence[Chunk], vectors: ArrayLike, model: ModelIdentity
+        self,
+        document: Document,
+        chunks: Sequence[Chunk],
+        vectors: ArrayLike,
+        model: ModelIdentity,
+        tree: Tree | None = None,
     ) -> PublishResult:
         """Make a revision visible, and the document's earlier revision invisible, in one atomic step.
 
         Idempotent: publishing the visible revision again changes nothing. Safe to repeat after any failure.
 
         ``vectors`` has shape ``[len(chunks), model.dimension]``; row i embeds ``chunks[i]``.
+        With a ``tree``, each chunk's ``parent_id`` names one of its nodes; it becomes visible in the same step.
 
         Raises:
             InvalidPublication, DimensionMismatch, ModelMismatch, ScopeConflict, RevisionConflict,

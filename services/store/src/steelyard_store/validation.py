@@ -36,7 +36,7 @@ def checked_k(k: int) -> int:
     Raises:
         InvalidQuery: it is not.
     """
-    return _checked_integer("k", k, 1, MAX_K, InvalidQuery)
+    return checked_integer("k", k, 1, MAX_K, InvalidQuery)
 
 
 def checked_page_size(limit: int) -> int:
@@ -45,7 +45,7 @@ def checked_page_size(limit: int) -> int:
     Raises:
         InvalidQuery: it is not.
     """
-    return _checked_integer("limit", limit, 1, MAX_PAGE, InvalidQuery)
+    return checked_integer("limit", limit, 1, MAX_PAGE, InvalidQuery)
 
 
 def checked_ordinal(field: str, ordinal: int) -> int:
@@ -54,7 +54,7 @@ def checked_ordinal(field: str, ordinal: int) -> int:
     Raises:
         InvalidQuery: it is not.
     """
-    return _checked_integer(field, ordinal, -MAX_INTEGER, MAX_INTEGER, InvalidQuery)
+    return checked_integer(field, ordinal, -MAX_INTEGER, MAX_INTEGER, InvalidQuery)
 
 
 def checked_ids(field: str, ids: Iterable[str]) -> list[str]:
@@ -126,14 +126,19 @@ def checked_publication(
     # Replacing a good revision by nothing would silently lose evidence; removal is `delete`.
     if not chunks:
         raise InvalidPublication(f"document {document.document_id} came without chunks")
-    _check_unique("chunk_id", [chunk.chunk_id for chunk in chunks])
-    _check_unique("ordinal", [chunk.ordinal for chunk in chunks])
+    check_unique("chunk_id", [chunk.chunk_id for chunk in chunks])
+    check_unique("ordinal", [chunk.ordinal for chunk in chunks])
     for chunk in chunks:
         _check_chunk(document, chunk)
-    return _checked_vectors(vectors, len(chunks), model.dimension)
+    return checked_vectors("chunks", vectors, len(chunks), model.dimension)
 
 
-def _checked_integer(field: str, value: int, minimum: int, maximum: int, error: type[StoreError]) -> int:
+def checked_integer(field: str, value: int, minimum: int, maximum: int, error: type[StoreError]) -> int:
+    """Return ``value`` if it is a whole number in ``minimum..maximum``.
+
+    Raises:
+        error: naming the field.
+    """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise error(f"{field} must be a whole number, got {type(value).__name__}")
     if not minimum <= value <= maximum:
@@ -141,16 +146,22 @@ def _checked_integer(field: str, value: int, minimum: int, maximum: int, error: 
     return int(value)
 
 
-def _checked_vectors(vectors: ArrayLike, count: int, dimension: int) -> Float32:
+def checked_vectors(of: str, vectors: ArrayLike, count: int, dimension: int) -> Float32:
+    """Return a private, contiguous float32 copy of ``vectors``, shape ``[count, dimension]``; ``of`` names the rows.
+
+    Raises:
+        InvalidPublication: the count differs, or a vector is not finite or has zero norm.
+        DimensionMismatch: the dimension differs.
+    """
     try:
         with np.errstate(over="ignore"):  # an overflow becomes infinity and is refused below
             matrix = np.array(vectors, dtype=np.float32, copy=True, order="C")
     except (TypeError, ValueError, OverflowError) as cause:
         raise InvalidPublication(f"vectors are not a numeric matrix: {cause}") from cause
     if matrix.ndim != 2:
-        raise InvalidPublication(f"vectors must have two axes [chunks, dimension], they have shape {matrix.shape}")
+        raise InvalidPublication(f"vectors must have two axes [{of}, dimension], they have shape {matrix.shape}")
     if matrix.shape[0] != count:
-        raise InvalidPublication(f"{count} chunks came with {matrix.shape[0]} vectors")
+        raise InvalidPublication(f"{count} {of} came with {matrix.shape[0]} vectors")
     if matrix.shape[1] != dimension:
         raise DimensionMismatch(dimension, matrix.shape[1], "vectors")
     for problem, bad in (
@@ -169,7 +180,7 @@ def _check_document(document: Document) -> None:
         check_text(field, getattr(document, field), InvalidPublication)
     for note in document.notes:
         check_text("notes", note, InvalidPublication)
-    _checked_integer("size_bytes", document.size_bytes, 0, MAX_INTEGER, InvalidPublication)
+    checked_integer("size_bytes", document.size_bytes, 0, MAX_INTEGER, InvalidPublication)
     try:
         offset = datetime.fromisoformat(document.created_at).utcoffset()
     except ValueError as cause:
@@ -189,12 +200,12 @@ def _check_chunk(document: Document, chunk: Chunk) -> None:
     if chunk.parent_id is not None:
         check_name("parent_id", chunk.parent_id, InvalidPublication)
     for field in ("ordinal", "tokens"):
-        _checked_integer(f"chunk {chunk.chunk_id}: {field}", getattr(chunk, field), 0, MAX_INTEGER, InvalidPublication)
+        checked_integer(f"chunk {chunk.chunk_id}: {field}", getattr(chunk, field), 0, MAX_INTEGER, InvalidPublication)
     if (chunk.page is None) != (chunk.page_end is None):
         raise InvalidPublication(f"chunk {chunk.chunk_id}: page and page_end must both be there, or neither")
     if chunk.page is not None and chunk.page_end is not None:
-        _checked_integer(f"chunk {chunk.chunk_id}: page", chunk.page, 1, MAX_INTEGER, InvalidPublication)
-        _checked_integer(
+        checked_integer(f"chunk {chunk.chunk_id}: page", chunk.page, 1, MAX_INTEGER, InvalidPublication)
+        checked_integer(
             f"chunk {chunk.chunk_id}: page_end", chunk.page_end, chunk.page, MAX_INTEGER, InvalidPublication
         )
     # A citation proves itself by span and text; a span that does not give the text can prove nothing.
@@ -206,10 +217,15 @@ def _check_chunk(document: Document, chunk: Chunk) -> None:
         )
 
 
-def _check_unique(field: str, values: Sequence[object]) -> None:
+def check_unique(field: str, values: Sequence[object]) -> None:
+    """Refuse a value that two records of a publication share.
+
+    Raises:
+        InvalidPublication: naming the field and the value.
+    """
     if len(set(values)) != len(values):
         seen: set[object] = set()
         for value in values:
             if value in seen:
-                raise InvalidPublication(f"two chunks have the {field} {value!r}")
+                raise InvalidPublication(f"two records have the {field} {value!r}")
             seen.add(value)

@@ -20,6 +20,7 @@ def align_inputs(ask: Ask, query: Vector) -> RetrievalRequest:
         "lambda_mult": ask.lambda_mult,
         "score_threshold": ask.score_threshold,
         "distance_threshold": ask.distance_threshold,
+        "hierarchical_mode": ask.hierarchical_mode,
     }
     return RetrievalRequest(
         text=ask.question,

@@ -35,19 +35,21 @@ def abstract(text: str, count_tokens: TokenCounter, *, max_tokens: int = 64) -> 
         longer = _joined(chosen, sentence)
         if count_tokens(longer) > max_tokens:
             if not chosen:
-                chosen = _beginning(sentence, count_tokens, max_tokens)
+                chosen = beginning(sentence, count_tokens, max_tokens)
             break
         chosen = longer
-    return chosen or _beginning(" ".join(text[:_LOOKED_AT_CHARS].split()), count_tokens, max_tokens)
+    return chosen or beginning(text[:_LOOKED_AT_CHARS], count_tokens, max_tokens)
+
+
+def beginning(text: str, count_tokens: TokenCounter, max_tokens: int) -> str:
+    """Return the first `max_tokens` of `text` on one line, cut between words where there are any."""
+    line = " ".join(text.split())
+    sizer = Sizer(count_tokens, max_tokens, _CHARS_PER_TOKEN * max_tokens)
+    start, end = next(SpanSplitter(line).split(0, len(line), sizer), (0, 0))
+    return line[start:end]
 
 
 def _joined(chosen: str, sentence: str) -> str:
     # Scripts that end sentences with a full-width stop write no space after it.
     space = "" if not chosen or chosen.rstrip(_CLOSING).endswith(_WIDE_STOPS) else " "
     return chosen + space + sentence
-
-
-def _beginning(text: str, count_tokens: TokenCounter, max_tokens: int) -> str:
-    sizer = Sizer(count_tokens, max_tokens, _CHARS_PER_TOKEN * max_tokens)
-    start, end = next(SpanSplitter(text).split(0, len(text), sizer), (0, 0))
-    return text[start:end]

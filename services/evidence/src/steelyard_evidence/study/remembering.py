@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard_models.encoder import OnnxTextEncoder, Vectors
+from steelyard_models.encoder import GoOn, OnnxTextEncoder, Vectors, always
 
 _BATCH = 128
 
@@ -38,8 +38,8 @@ class RememberingEncoder(OnnxTextEncoder):
         for text in texts:
             self._tokens.pop(text, None)
 
-    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
+    def token_vectors(self, texts: Sequence[str], *, go_on: GoOn = always) -> list[Vectors]:
         """See OnnxTextEncoder."""
         unread = [text for text in texts if text not in self._tokens]
-        new = dict(zip(unread, super().token_vectors(unread), strict=True)) if unread else {}
+        new = dict(zip(unread, super().token_vectors(unread, go_on=go_on), strict=True)) if unread else {}
         return [new[text] if text in new else self._tokens[text] for text in texts]

@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from .describe import admits_empty, allowed, default_text
 from .names import unknown_names
+from .types import EnvironmentText
 
 
 class SettingsError(Exception):
@@ -30,7 +31,7 @@ class _Environment(PydanticBaseSettingsSource):
     def __call__(self) -> dict[str, Any]:
         """Every setting that is set."""
         fields = self.settings_cls.model_fields
-        return {name: os.environ[name.upper()] for name in fields if name.upper() in os.environ}
+        return {name: EnvironmentText(os.environ[name.upper()]) for name in fields if name.upper() in os.environ}
 
 
 class Settings(BaseSettings):

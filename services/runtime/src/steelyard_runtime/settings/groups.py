@@ -139,6 +139,12 @@ class EmbeddingUrlSettings(Settings):
     embedding_url: UrlSetting = Field(default="http://127.0.0.1:6000", description="Base URL of the embedding service.")
 
 
+class RerankerUrlSettings(Settings):
+    """Where the reranker service is."""
+
+    reranker_url: UrlSetting = Field(default="http://127.0.0.1:8000", description="Base URL of the reranker service.")
+
+
 class StrategySettings(Settings):
     """How candidates are selected; the gateway decides, the reranker uses its own only for direct calls."""
 

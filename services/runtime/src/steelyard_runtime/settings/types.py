@@ -27,8 +27,14 @@ class Allowed:
     words: str
 
 
+class EnvironmentText(str):
+    """A value as the environment holds it: only this is read as a number or a truth value, never a text from code."""
+
+    __slots__ = ()
+
+
 def _int_from_text(value: Any) -> Any:
-    if isinstance(value, str):
+    if isinstance(value, EnvironmentText):
         if not _INT.fullmatch(value):
             raise ValueError("is not a whole number")
         return int(value)
@@ -36,7 +42,7 @@ def _int_from_text(value: Any) -> Any:
 
 
 def _float_from_text(value: Any) -> Any:
-    if isinstance(value, str):
+    if isinstance(value, EnvironmentText):
         if not _FLOAT.fullmatch(value):
             raise ValueError("is not a number")
         return float(value)
@@ -44,7 +50,7 @@ def _float_from_text(value: Any) -> Any:
 
 
 def _bool_from_text(value: Any) -> Any:
-    if isinstance(value, str):
+    if isinstance(value, EnvironmentText):
         if value not in _TRUTH:
             raise ValueError("is neither true nor false")
         return _TRUTH[value]

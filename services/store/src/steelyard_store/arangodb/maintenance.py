@@ -25,6 +25,9 @@ _LEASE_MS = 3_600_000
 _PATIENCE_S = 3_600.0
 """Training a vector index and reading a whole store take longer than any request may."""
 
+_DEEPEST = 64
+"""Levels of headings that no document has: formats have six or nine, and outlines of PDFs are cut far below this."""
+
 _COUNT = "FOR d IN @@documents COLLECT AGGREGATE chunks = SUM(d.chunk_count) RETURN chunks"
 _PUBLISHED_CHUNKS = """
 FOR d IN @@documents
@@ -37,7 +40,7 @@ _REACHED_CHUNKS = """
 FOR d IN @@documents
   FILTER d.publication != null
   LET reached = LENGTH(
-    FOR v IN 1..2 OUTBOUND d GRAPH @graph
+    FOR v IN 1..@deepest OUTBOUND d GRAPH @graph
       FILTER v.publication == d.publication AND v.scope_hex == d.scope_hex AND v.chunk_id != null
       RETURN 1
   )
@@ -76,10 +79,11 @@ def audit(address: ArangoAddress) -> list[str]:
             {"@chunks": address.chunks},
             {"@view": address.view},
         )
+        reach = documents | {"graph": address.graph, "deepest": _DEEPEST}
         findings = []
         for message, query, binds in (
             ("document {} does not have the chunks it was published with", _PUBLISHED_CHUNKS, documents | chunks),
-            ("document {} does not reach its chunks", _REACHED_CHUNKS, documents | {"graph": address.graph}),
+            ("document {} does not reach its chunks", _REACHED_CHUNKS, reach),
             ("document {} does not have its chunks in the view", _SEARCHABLE_CHUNKS, documents | view),
             ("chunk {} has a vector of another length", _VECTOR_LENGTHS, chunks | {"dimension": dimension}),
         ):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from steelyard_store.arangodb.address import ArangoAddress
-from steelyard_store.arangodb.rows import CHUNK_FIELDS, SUMMARY_FIELDS, document_key, hexed
+from steelyard_store.arangodb.rows import CHUNK_FIELDS, NODE_FIELDS, SUMMARY_FIELDS, document_key, hexed
 from steelyard_store.records import Filter
 
 HEADING_WEIGHT = 0.5
@@ -26,6 +26,7 @@ def _object(variable: str, fields: Iterable[str]) -> str:
 
 
 _CHUNK = _object("c", CHUNK_FIELDS)
+_NODE = _object("n", NODE_FIELDS)
 _SUMMARY = _object("d", (*SUMMARY_FIELDS, "chunk_count"))
 
 CHECK = (
@@ -67,17 +68,21 @@ class Conditions:
             "scopes": sorted(map(hexed, filter.scopes)),
         }
         on_document = ["d.publication != null", "d.scope_hex IN @scopes"]
-        on_chunk = ["c.scope_hex IN @scopes"]
+        self._on_part = ["{}.scope_hex IN @scopes"]
         if filter.document_ids is not None:
             self.binds["document_keys"] = sorted(map(document_key, filter.document_ids))
             on_document.append("d._key IN @document_keys")
-            on_chunk.append("c.document_key IN @document_keys")
+            self._on_part.append("{}.document_key IN @document_keys")
         if filter.sources is not None:
             self.binds["sources"] = sorted(map(hexed, filter.sources))
             on_document.append("d.source_hex IN @sources")
-            on_chunk.append("c.source_hex IN @sources")
+            self._on_part.append("{}.source_hex IN @sources")
         self.on_document = " AND ".join(on_document)
-        self.on_chunk = " AND ".join(on_chunk)
+        self.on_chunk = self.on("c")
+
+    def on(self, part: str) -> str:
+        """Conditions on the variable ``part``, a chunk or a node of a document's tree."""
+        return " AND ".join(condition.format(part) for condition in self._on_part)
 
     @property
     def from_documents(self) -> str:
@@ -150,6 +155,61 @@ LET rows = (
     RETURN {{score, chunk: {_CHUNK}}}
 )
 RETURN {{meta, rows}}
+"""
+
+
+def tree_search(conditions: Conditions) -> str:
+    """Binds ``query``, ``k``, ``@chunks`` and ``@sections``; documents without a tree take part with their chunks.
+
+    All visible nodes are compared: there are a few for each document. That a document has a tree is asked of its row,
+    before any node is looked at, because sections that were written without one have no vector to compare.
+    """
+    return f"""{_META}
+LET reachable = (FOR n IN @@sections LIMIT 1 RETURN 1)
+LET nodes = (
+  FOR d IN @@documents FILTER {conditions.on_document} AND d.has_tree == true
+  FOR n IN @@sections FILTER n.publication == d.publication AND {conditions.on("n")}
+    LET score = COSINE_SIMILARITY(n.embedding, @query)
+    SORT score DESC, n.id_hex
+    LIMIT @k
+    RETURN {{score, node: {_NODE}}}
+)
+LET chunks = (
+  FOR d IN @@documents FILTER {conditions.on_document} AND d.has_tree != true
+  FOR c IN @@chunks FILTER c.publication == d.publication AND {conditions.on_chunk}
+    LET score = COSINE_SIMILARITY(c.embedding, @query)
+    SORT score DESC, c.id_hex
+    LIMIT @k
+    RETURN {{score, chunk: {_CHUNK}}}
+)
+RETURN {{meta, rows: APPEND(nodes, chunks), reachable: LENGTH(reachable)}}
+"""
+
+
+def tree_children(conditions: Conditions) -> str:
+    """Binds ``ids`` (hexadecimal), ``query``, ``k``, ``@sections``, ``@chunks`` and ``graph``.
+
+    Every vertex is asked for its scope. The chunks are named although only the graph leads to them, so that their
+    collection is missed when it is not there.
+    """
+    return f"""{_META}
+LET reachable = (FOR c IN @@chunks LIMIT 1 RETURN 1)
+LET rows = (
+  FOR id IN @ids
+    FOR p IN @@sections FILTER p.id_hex == id AND {conditions.on("p")}
+      {conditions.owner_of("p")}
+      FOR v IN 1..1 OUTBOUND p GRAPH @graph
+        FILTER v.publication == d.publication AND {conditions.on("v")}
+        LET score = COSINE_SIMILARITY(v.embedding, @query)
+        SORT score DESC, v.id_hex
+        LIMIT @k
+        RETURN {{
+          score,
+          node: v.node_id == null ? null : {_object("v", NODE_FIELDS)},
+          chunk: v.chunk_id == null ? null : {_object("v", CHUNK_FIELDS)}
+        }}
+)
+RETURN {{meta, rows, reachable: LENGTH(reachable)}}
 """
 
 

@@ -17,6 +17,7 @@ from steelyard_store.errors import InvalidQuery
 from steelyard_store.names import check_name, check_text
 from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, ModelIdentity, StoreInfo
 from steelyard_store.terms import MAX_QUERY_TERMS, query_terms
+from steelyard_store.tree import TreeHit, best_first
 from steelyard_store.validation import (
     MAX_INTEGER,
     Float32,
@@ -67,8 +68,7 @@ class ArangoReader:
         checked_filter(filter)
         limit = checked_k(k)
         vector = checked_query_vector(query)
-        meta = self._meta or (await self._run(queries.CHECK, queries.check_binds(self._address)))[0]
-        meta.check_dimension(vector)
+        meta = await self._checked(vector)
         return await self._vectors.top(meta, vector, limit, filter)
 
     async def search_lexical(self, text: str, k: int, filter: Filter) -> list[Hit]:
@@ -88,6 +88,29 @@ class ArangoReader:
         }
         _, reply = await self._run(queries.lexical_search(conditions), binds)
         return [Hit(rows.chunk_from(row["chunk"]), float(row["score"]), "bm25") for row in reply["rows"]]
+
+    async def search_tree(self, query: ArrayLike, k: int, filter: Filter) -> list[TreeHit]:
+        """See ``ChunkReader.search_tree``."""
+        checked_filter(filter)
+        limit = checked_k(k)
+        conditions = queries.Conditions(self._address, filter)
+        binds = {**conditions.binds, "@chunks": self._address.chunks, "@sections": self._address.sections, "k": limit}
+        return await self._tree_hits(queries.tree_search(conditions), binds, checked_query_vector(query), limit)
+
+    async def children(self, query: ArrayLike, node_ids: Iterable[str], k: int, filter: Filter) -> list[TreeHit]:
+        """See ``ChunkReader.children``."""
+        checked_filter(filter)
+        limit = checked_k(k)
+        conditions = queries.Conditions(self._address, filter)
+        binds = {
+            **conditions.binds,
+            "@chunks": self._address.chunks,
+            "@sections": self._address.sections,
+            "graph": self._address.graph,
+            "ids": [rows.hexed(node_id) for node_id in checked_ids("node_ids", node_ids)],
+            "k": limit,
+        }
+        return await self._tree_hits(queries.tree_children(conditions), binds, checked_query_vector(query), limit)
 
     async def cosines(self, query: ArrayLike, chunk_ids: Iterable[str], filter: Filter) -> dict[str, float]:
         """See ``ChunkReader.cosines``."""
@@ -168,6 +191,18 @@ class ArangoReader:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def _checked(self, vector: Float32) -> Meta:
+        """The store's record as it was last seen, once the query's dimension is known to be that of its model."""
+        meta = self._meta or (await self._run(queries.CHECK, queries.check_binds(self._address)))[0]
+        meta.check_dimension(vector)
+        return meta
+
+    async def _tree_hits(self, query: str, binds: Mapping[str, Any], vector: Float32, k: int) -> list[TreeHit]:
+        await self._checked(vector)
+        meta, reply = await self._run(query, {**binds, "query": direction(vector)})
+        meta.check_dimension(vector)  # the store may have been made anew for another model since the last look
+        return best_first([rows.tree_hit_from(row) for row in reply["rows"]], k)
 
     async def _by_id(
         self, wanted: list[str], filter: Filter, returned: str, extra: Mapping[str, Any]

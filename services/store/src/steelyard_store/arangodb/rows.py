@@ -18,6 +18,8 @@ from steelyard_store import terms
 from steelyard_store.arangodb.address import ArangoAddress
 from steelyard_store.errors import StoreCorrupt
 from steelyard_store.records import Chunk, Document, DocumentSummary
+from steelyard_store.tree import Node, TreeHit
+from steelyard_store.tree_checks import CheckedTree
 from steelyard_store.validation import Float32
 
 Row = dict[str, Any]
@@ -29,6 +31,9 @@ SUMMARY_FIELDS = (
 CHUNK_FIELDS = (
     "chunk_id", "document_id", "revision", "ordinal", "text", "source", "title", "section", "char_start", "char_end",
     "tokens", "scope", "page", "page_end", "parent_id",
+)  # fmt: skip
+NODE_FIELDS = (
+    "node_id", "document_id", "revision", "ordinal", "title", "abstract", "source", "scope", "parent_id",
 )  # fmt: skip
 
 
@@ -43,13 +48,14 @@ def document_key(document_id: str) -> str:
     return base64.b32encode(digest).decode("ascii").lower()
 
 
-def document_row(document: Document, publication: str, chunk_count: int, generation: int) -> Row:
+def document_row(document: Document, publication: str, chunk_count: int, generation: int, *, has_tree: bool) -> Row:
     """The row that makes ``publication`` the visible one."""
     return {
         "_key": document_key(document.document_id),
         "publication": publication,
         "generation": generation,
         "chunk_count": chunk_count,
+        "has_tree": has_tree,
         **_hexed_names(document),
         "id_hex": hexed(document.document_id),
         **{field: getattr(document, field) for field in SUMMARY_FIELDS},
@@ -81,9 +87,17 @@ def chunk_rows(chunks: Sequence[Chunk], vectors: Float32, publication: str, stag
 
 
 def tree_rows(
-    address: ArangoAddress, document: Document, chunks: Sequence[Chunk], publication: str, staged_at: int
+    address: ArangoAddress,
+    document: Document,
+    chunks: Sequence[Chunk],
+    tree: CheckedTree,
+    publication: str,
+    staged_at: int,
 ) -> tuple[list[Row], list[Row]]:
-    """Rows of a publication's sections, and of the edges document -> section -> chunk."""
+    """Rows of a publication's nodes, and of the edges from the document down to its chunks.
+
+    Without a tree, each heading becomes a section between the document and its chunks; it has nothing to search for.
+    """
     shared = {
         "publication": publication,
         "staged_at": staged_at,
@@ -93,16 +107,34 @@ def tree_rows(
     root = f"{address.documents}/{shared['document_key']}"
     sections: list[Row] = []
     edges: list[Row] = []
-    vertex: dict[str, str] = {"": root}
+    vertex: dict[str | None, str] = {None: root}
+
+    def add_section(name: str, parent: str | None, row: Row) -> None:
+        key = f"{publication}-s{len(sections)}"
+        sections.append({"_key": key, **shared, **row})
+        vertex[name] = f"{address.sections}/{key}"
+        edges.append({"_key": key, "_from": vertex[parent], "_to": vertex[name], **shared})
+
+    for node, vector in zip(tree.nodes, tree.vectors, strict=True):
+        fields = {field: getattr(node, field) for field in NODE_FIELDS}
+        row = {**fields, "id_hex": hexed(node.node_id), "embedding": vector.tolist()}
+        add_section(node.node_id, node.parent_id, row)
     for index, chunk in enumerate(chunks):
-        if chunk.section not in vertex:
-            key = f"{publication}-s{len(sections)}"
-            sections.append({"_key": key, **shared, "title": chunk.section, "first_ordinal": chunk.ordinal})
-            vertex[chunk.section] = f"{address.sections}/{key}"
-            edges.append({"_key": key, "_from": root, "_to": vertex[chunk.section], **shared})
+        above = (chunk.parent_id if tree.nodes else chunk.section) or None
+        if above not in vertex and above is not None:
+            add_section(above, None, {"title": above, "first_ordinal": chunk.ordinal})
         key = f"{publication}-{index}"
-        edges.append({"_key": key, "_from": vertex[chunk.section], "_to": f"{address.chunks}/{key}", **shared})
+        edges.append({"_key": key, "_from": vertex[above], "_to": f"{address.chunks}/{key}", **shared})
     return sections, edges
+
+
+def tree_hit_from(row: Mapping[str, Any]) -> TreeHit:
+    """Build a hit from a row with ``score`` and either ``node`` or ``chunk``."""
+    score = max(-1.0, min(1.0, float(row["score"])))  # the server's arithmetic may leave the range by a rounding error
+    node = row.get("node")
+    if node is None:
+        return TreeHit(chunk_from(row["chunk"]), score)
+    return TreeHit(Node(**{field: node[field] for field in NODE_FIELDS}), score)
 
 
 def chunk_from(row: Mapping[str, Any]) -> Chunk:

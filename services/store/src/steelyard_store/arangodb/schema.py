@@ -90,7 +90,7 @@ def _indexes(address: ArangoAddress, database: StandardDatabase) -> None:
     for collection, indexes in (
         (address.documents, documents),
         (address.chunks, chunks),
-        (address.sections, tree),
+        (address.sections, [["id_hex"], *tree]),
         (address.has_child, tree),
     ):
         for fields in indexes:

@@ -12,6 +12,7 @@ from steelyard_store.arangodb.address import ArangoAddress
 from steelyard_store.arangodb.writing import ArangoWriting
 from steelyard_store.records import Chunk, Document, Filter, ModelIdentity, PublishResult, StoreInfo
 from steelyard_store.threads import HandleThreads
+from steelyard_store.tree import Tree
 
 
 class ArangoWriter:
@@ -30,10 +31,15 @@ class ArangoWriter:
         return await self._threads.run(lambda: self._store.initialise(model))
 
     async def publish(
-        self, document: Document, chunks: Sequence[Chunk], vectors: ArrayLike, model: ModelIdentity
+        self,
+        document: Document,
+        chunks: Sequence[Chunk],
+        vectors: ArrayLike,
+        model: ModelIdentity,
+        tree: Tree | None = None,
     ) -> PublishResult:
         """See ``ChunkWriter.publish``."""
-        return await self._threads.run(lambda: self._store.publish(document, chunks, vectors, model))
+        return await self._threads.run(lambda: self._store.publish(document, chunks, vectors, model, tree))
 
     async def delete(self, document_id: str, *, within: Filter | None = None) -> bool:
         """See ``ChunkWriter.delete``."""

@@ -35,6 +35,8 @@ from steelyard_store.errors import (
 )
 from steelyard_store.names import check_name
 from steelyard_store.records import Chunk, Document, Filter, ModelIdentity, PublishResult, PublishStatus, StoreInfo
+from steelyard_store.tree import Tree
+from steelyard_store.tree_checks import CheckedTree, checked_tree
 from steelyard_store.validation import Float32, check_model, checked_filter, checked_publication
 
 _BATCH = 256
@@ -63,13 +65,19 @@ _ROW = (
 _BEFORE_PUBLISH = f"""
 LET meta = FIRST(FOR m IN @@meta FILTER m._key == "store" RETURN m)
 LET current = FIRST(FOR d IN @@documents FILTER d._key == @key RETURN {_ROW})
-LET taken = (
-  FOR id IN @ids
+LET taken_chunks = (
+  FOR id IN @chunk_ids
     FOR c IN @@chunks FILTER c.id_hex == id AND c.document_key != @key
       FOR d IN @@documents FILTER d._key == c.document_key AND d.publication == c.publication
       RETURN c.chunk_id
 )
-RETURN {{meta, current, taken}}
+LET taken_nodes = (
+  FOR id IN @node_ids
+    FOR n IN @@sections FILTER n.id_hex == id AND n.document_key != @key
+      FOR d IN @@documents FILTER d._key == n.document_key AND d.publication == n.publication
+      RETURN n.node_id
+)
+RETURN {{meta, current, taken: APPEND(taken_chunks, taken_nodes)}}
 """
 _SEARCHABLE = """
 FOR c IN @@view
@@ -100,14 +108,20 @@ class ArangoWriting:
         return store_info(self._address, reply[0])
 
     def publish(
-        self, document: Document, chunks: Sequence[Chunk], vectors: ArrayLike, model: ModelIdentity
+        self,
+        document: Document,
+        chunks: Sequence[Chunk],
+        vectors: ArrayLike,
+        model: ModelIdentity,
+        tree: Tree | None = None,
     ) -> PublishResult:
         """See ``ChunkWriter.publish``."""
         matrix = checked_publication(document, chunks, vectors, model)
+        above = checked_tree(document, chunks, tree, model)
         publication = uuid.uuid4().hex
         staged = False
         for _ in range(_ATTEMPTS):
-            current, refusal = self._before(document, chunks, model)
+            current, refusal = self._before(document, chunks, above, model)
             visible = None if current is None or current.publication is None else current.revision
             if refusal is not None or visible == document.revision:
                 if staged:
@@ -117,9 +131,10 @@ class ArangoWriting:
                 self._discard(current.superseded if current else None)
                 return PublishResult("unchanged", document.document_id, document.revision, len(chunks))
             if not staged:
-                self._stage(document, chunks, matrix, publication)
+                self._stage(document, chunks, matrix, above, publication)
                 staged = True
-            row = rows.document_row(document, publication, len(chunks), _next_generation(current))
+            generation = _next_generation(current)
+            row = rows.document_row(document, publication, len(chunks), generation, has_tree=bool(above.nodes))
             if self._flip(row, current):
                 self._discard_behind(current)
                 status: PublishStatus = "published" if visible is None else "replaced"
@@ -161,7 +176,7 @@ RETURN {{meta, row}}
         self._session.close()
 
     def _before(
-        self, document: Document, chunks: Sequence[Chunk], model: ModelIdentity
+        self, document: Document, chunks: Sequence[Chunk], tree: CheckedTree, model: ModelIdentity
     ) -> tuple[_Current | None, StoreError | None]:
         """Read what the publication would replace, and why it must not be, if so.
 
@@ -174,14 +189,18 @@ RETURN {{meta, row}}
             "@documents": address.documents,
             "@chunks": address.chunks,
             "key": rows.document_key(document.document_id),
-            "ids": [rows.hexed(chunk.chunk_id) for chunk in chunks],
+            "@sections": address.sections,
+            "chunk_ids": [rows.hexed(chunk.chunk_id) for chunk in chunks],
+            "node_ids": [rows.hexed(node.node_id) for node in tree.nodes],
         }
         (reply,) = self._session.rows(_BEFORE_PUBLISH, binds)
         meta_from(address, reply["meta"]).check_model(model)
         current = None if reply["current"] is None else _Current(**reply["current"])
         return current, _refusal(document, current, reply["taken"])
 
-    def _stage(self, document: Document, chunks: Sequence[Chunk], matrix: Float32, publication: str) -> None:
+    def _stage(
+        self, document: Document, chunks: Sequence[Chunk], matrix: Float32, tree: CheckedTree, publication: str
+    ) -> None:
         """Write the publication's rows, and wait until lexical search has them too.
 
         Raises:
@@ -189,7 +208,7 @@ RETURN {{meta, row}}
         """
         address = self._address
         staged_at = int(time.time() * 1000)
-        sections, edges = rows.tree_rows(address, document, chunks, publication, staged_at)
+        sections, edges = rows.tree_rows(address, document, chunks, tree, publication, staged_at)
         for collection, prepared in (
             (address.chunks, list(rows.chunk_rows(chunks, matrix, publication, staged_at))),
             (address.sections, sections),
@@ -255,7 +274,7 @@ def _refusal(document: Document, current: _Current | None, taken: Sequence[str])
             )
     if taken:
         return InvalidPublication(
-            f"document {document.document_id}: chunk id {taken[0]} belongs to another document already"
+            f"document {document.document_id}: chunk or node id {taken[0]} belongs to another document already"
         )
     return None
 

@@ -29,6 +29,22 @@ _CONTRADICTIONS = {
     "vector {} has another length than the model's": (
         "SELECT row_id FROM vector WHERE length(embedding) <> (SELECT dimension * 4 FROM meta)"  # float32: 4 bytes
     ),
+    "node {} has another revision, scope or source than its document, or no document": (
+        "SELECT n.node_id FROM node AS n LEFT JOIN document AS d ON d.document_id = n.document_id "
+        "WHERE d.revision IS NOT n.revision OR d.scope IS NOT n.scope OR d.source IS NOT n.source"
+    ),
+    "node {} has no node above it": (
+        "SELECT n.node_id FROM node AS n LEFT JOIN node AS p ON p.node_id = n.parent_id "
+        "AND p.document_id = n.document_id WHERE n.parent_id IS NOT NULL AND p.row_id IS NULL"
+    ),
+    "chunk {} of a document with a tree has no node above it": (
+        "SELECT c.chunk_id FROM chunk AS c LEFT JOIN node AS p ON p.node_id = c.parent_id "
+        "AND p.document_id = c.document_id WHERE p.row_id IS NULL "
+        "AND EXISTS (SELECT 1 FROM node AS n WHERE n.document_id = c.document_id)"
+    ),
+    "the vector of node {} has another length than the model's": (
+        "SELECT node_id FROM node WHERE length(embedding) <> (SELECT dimension * 4 FROM meta)"
+    ),
     "chunk {} is not in the full-text index": (
         "SELECT c.chunk_id FROM chunk AS c LEFT JOIN lexical AS l ON l.rowid = c.row_id WHERE l.rowid IS NULL"
     ),

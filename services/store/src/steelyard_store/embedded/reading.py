@@ -10,16 +10,17 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
-from steelyard_store.embedded import rows
+from steelyard_store.embedded import rows, tree
 from steelyard_store.embedded.connections import ConnectionPool
 from steelyard_store.embedded.interruption import uninterruptible
 from steelyard_store.embedded.lexical import LexicalSearch
 from steelyard_store.embedded.matrix import MatrixSnapshot, exact_cosines, unit_rows
-from steelyard_store.embedded.matrix_cache import MatrixCache
+from steelyard_store.embedded.matrix_cache import CHUNKS, NODES, MatrixCache
 from steelyard_store.embedded.schema import SCHEMA_VERSION, Meta, check_same_model, read_meta
 from steelyard_store.errors import DimensionMismatch, InvalidQuery, StoreCorrupt
 from steelyard_store.names import check_name, check_text
 from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, ModelIdentity, StoreInfo
+from steelyard_store.tree import TreeHit, best_first
 from steelyard_store.validation import (
     Float32,
     checked_filter,
@@ -46,7 +47,8 @@ class EmbeddedReading:
         self._path = path
         self._model = model
         self._pool = ConnectionPool(path, "reader", busy_timeout_s)
-        self._matrix = MatrixCache()
+        self._chunks = MatrixCache(CHUNKS)
+        self._nodes = MatrixCache(NODES)
         self._lexical = LexicalSearch()
         self._refreshing = threading.Lock()
 
@@ -59,7 +61,7 @@ class EmbeddedReading:
 
     def warm(self) -> None:
         """Load the matrix, which otherwise the first vector search does."""
-        with self._matrix_transaction():
+        with self._matrix_transaction(self._chunks, self._nodes):
             pass
 
     def search_vector(self, query: ArrayLike, k: int, filter: Filter) -> list[Hit]:
@@ -67,7 +69,7 @@ class EmbeddedReading:
         checked_filter(filter)
         checked_k(k)
         vector = checked_query_vector(query)
-        with self._matrix_transaction() as (connection, meta, matrix):
+        with self._matrix_transaction(self._chunks) as (connection, meta, (matrix,)):
             _check_dimension(meta, vector)
             best = matrix.top(vector, k, filter)
             found = _chunks_by_row_id(connection, [row_id for row_id, _ in best])
@@ -86,6 +88,31 @@ class EmbeddedReading:
             best = self._lexical.top(connection, meta, text, k, filter)
             found = _chunks_by_row_id(connection, [row_id for row_id, _ in best])
         return [Hit(found[row_id], score, "bm25") for row_id, score in best]
+
+    def search_tree(self, query: ArrayLike, k: int, filter: Filter) -> list[TreeHit]:
+        """See ``ChunkReader.search_tree``."""
+        checked_filter(filter)
+        checked_k(k)
+        vector = checked_query_vector(query)
+        with self._matrix_transaction(self._nodes, self._chunks) as (connection, meta, (nodes, chunks)):
+            _check_dimension(meta, vector)
+            hits = tree.best_nodes(connection, nodes, vector, k, filter)
+            bare = tree.documents_without_tree(connection, filter)
+            if bare:
+                best = chunks.top(vector, k, Filter(filter.scopes, document_ids=bare, sources=filter.sources))
+                found = _chunks_by_row_id(connection, [row_id for row_id, _ in best])
+                hits += [TreeHit(found[row_id], score) for row_id, score in best]
+        return best_first(hits, k)
+
+    def children(self, query: ArrayLike, node_ids: Iterable[str], k: int, filter: Filter) -> list[TreeHit]:
+        """See ``ChunkReader.children``."""
+        checked_filter(filter)
+        checked_k(k)
+        vector = checked_query_vector(query)
+        wanted = checked_ids("node_ids", node_ids)
+        with self._transaction() as (connection, meta):
+            _check_dimension(meta, vector)
+            return tree.children(connection, vector, wanted, k, filter)
 
     def cosines(self, query: ArrayLike, chunk_ids: Iterable[str], filter: Filter) -> dict[str, float]:
         """See ``ChunkReader.cosines``."""
@@ -181,20 +208,22 @@ class EmbeddedReading:
                     connection.execute("ROLLBACK")
 
     @contextmanager
-    def _matrix_transaction(self) -> Iterator[tuple[sqlite3.Connection, Meta, MatrixSnapshot]]:
-        """Open a transaction together with the matrix of exactly its generation."""
+    def _matrix_transaction(
+        self, *caches: MatrixCache
+    ) -> Iterator[tuple[sqlite3.Connection, Meta, list[MatrixSnapshot]]]:
+        """Open a transaction together with the matrices of exactly its generation."""
         with ExitStack() as stack:
             connection, meta = stack.enter_context(self._transaction())
-            matrix = self._matrix.at(meta)
-            if matrix is None:
+            snapshots = [snapshot for cache in caches if (snapshot := cache.at(meta)) is not None]
+            if len(snapshots) < len(caches):
                 # Begun anew under the lock: nobody can then load a later generation than this transaction sees.
                 # Not interruptible: if loading outlasted every caller's deadline, it would never be done.
                 stack.close()
                 stack.enter_context(uninterruptible())
                 with self._refreshing:
                     connection, meta = stack.enter_context(self._transaction())
-                    matrix = self._matrix.refresh(connection, meta)
-            yield connection, meta, matrix
+                    snapshots = [cache.refresh(connection, meta) for cache in caches]
+            yield connection, meta, snapshots
 
     def _stored_vectors(self, chunk_ids: Iterable[str], filter: Filter) -> tuple[dict[str, bytes], Meta]:
         checked_filter(filter)

@@ -10,6 +10,7 @@ from steelyard_store.errors import ModelMismatch, SchemaMismatch, StoreNotInitia
 from steelyard_store.records import ModelIdentity
 
 SCHEMA_VERSION = 2
+_FIRST = 1
 APPLICATION_ID = 0x53545944  # "STYD": tells our file from any other SQLite database
 
 # Row ids are AUTOINCREMENT so that they are never reused: "greater than the last one seen" then means "new".
@@ -72,6 +73,31 @@ CREATE VIRTUAL TABLE lexical USING fts5 (body, heading, tokenize = 'ascii');
 CREATE VIRTUAL TABLE lexical_vocabulary USING fts5vocab (lexical, row);
 """
 
+# What version 2 added. The nodes' vectors stand in their own rows: no search reads one without the other.
+_TREE_DDL = """
+CREATE TABLE node (
+    row_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    node_id TEXT NOT NULL UNIQUE,
+    scope TEXT NOT NULL,
+    source TEXT NOT NULL,
+    document_id TEXT NOT NULL REFERENCES document (document_id),
+    revision TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    parent_id TEXT,
+    title TEXT NOT NULL,
+    abstract TEXT NOT NULL,
+    embedding BLOB NOT NULL,
+    UNIQUE (document_id, ordinal)
+) STRICT;
+CREATE INDEX node_parent ON node (parent_id);
+CREATE INDEX chunk_parent ON chunk (parent_id);
+CREATE TABLE node_removal (
+    row_id INTEGER PRIMARY KEY,
+    generation INTEGER NOT NULL
+) STRICT;
+CREATE INDEX node_removal_generation ON node_removal (generation);
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Meta:
@@ -91,12 +117,14 @@ class Meta:
 def create_schema(connection: sqlite3.Connection, model: ModelIdentity) -> None:
     """Create the tables for ``model`` inside the caller's transaction, or confirm that they are there.
 
+    A store of an older version gets what it lacks.
+
     Raises:
         SchemaMismatch: the database belongs to another application or schema version.
         ModelMismatch: the store was created for another model.
     """
     if _is_blank(connection):
-        for statement in _DDL.split(";\n"):
+        for statement in (_DDL + _TREE_DDL).split(";\n"):
             connection.execute(statement)
         connection.execute(
             "INSERT INTO meta VALUES (1, ?, ?, ?, ?, 0, 0)",
@@ -105,8 +133,32 @@ def create_schema(connection: sqlite3.Connection, model: ModelIdentity) -> None:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         return
-    check_schema(connection)
+    upgrade_schema(connection)
     check_same_model(read_meta(connection).model, model)
+
+
+def upgrade_schema(connection: sqlite3.Connection) -> int | None:
+    """Bring an older store to this release's schema inside the caller's transaction; what it holds stays as it is.
+
+    Returns:
+        The version it had, None if there was nothing to do.
+
+    Raises:
+        StoreNotInitialised: the database is blank.
+        SchemaMismatch: it belongs to another application, or to a newer release.
+    """
+    check_not_foreign(connection)
+    version = _version(connection)
+    if version != _FIRST:
+        check_schema(connection)
+        return None
+    for statement in _TREE_DDL.split(";\n"):
+        connection.execute(statement)
+    # Chunks over a page break had no page then, so that one which has a page lies on it as a whole.
+    connection.execute("ALTER TABLE chunk ADD COLUMN page_end INTEGER")
+    connection.execute("UPDATE chunk SET page_end = page")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    return version
 
 
 def check_schema(connection: sqlite3.Connection) -> None:
@@ -119,7 +171,12 @@ def check_schema(connection: sqlite3.Connection) -> None:
     if _is_blank(connection):
         raise StoreNotInitialised("the store file is blank: it has not been initialised")
     check_not_foreign(connection)
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    version = _version(connection)
+    if version == _FIRST:
+        raise SchemaMismatch(
+            f"the store has schema version {version}, this release reads {SCHEMA_VERSION}: "
+            "run `steelyard store migrate`, or start dataprep, which does the same"
+        )
     if version != SCHEMA_VERSION:
         raise SchemaMismatch(f"the store has schema version {version}, this release reads {SCHEMA_VERSION}")
 
@@ -154,6 +211,11 @@ def check_same_model(stored: ModelIdentity, given: ModelIdentity) -> None:
     """
     if stored != given:
         raise ModelMismatch(stored, given)
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
 
 
 def _is_blank(connection: sqlite3.Connection) -> bool:

@@ -24,6 +24,7 @@ from steelyard_store.records import (
     StoreInfo,
 )
 from steelyard_store.threads import HandleThreads
+from steelyard_store.tree import Tree, TreeHit
 from steelyard_store.validation import Float32, checked_ids, checked_query_vector
 
 # ruff: noqa: A002  `filter` is the port's word for this argument.
@@ -83,6 +84,17 @@ class EmbeddedReader:
     async def search_lexical(self, text: str, k: int, filter: Filter) -> list[Hit]:
         """See ``ChunkReader.search_lexical``."""
         return await self._threads.run_interruptibly(lambda: self._store.search_lexical(text, k, filter))
+
+    async def search_tree(self, query: ArrayLike, k: int, filter: Filter) -> list[TreeHit]:
+        """See ``ChunkReader.search_tree``."""
+        vector = checked_query_vector(query)
+        return await self._threads.run_interruptibly(lambda: self._store.search_tree(vector, k, filter))
+
+    async def children(self, query: ArrayLike, node_ids: Iterable[str], k: int, filter: Filter) -> list[TreeHit]:
+        """See ``ChunkReader.children``."""
+        vector = checked_query_vector(query)
+        ids = checked_ids("node_ids", node_ids)
+        return await self._threads.run_interruptibly(lambda: self._store.children(vector, ids, k, filter))
 
     async def cosines(self, query: ArrayLike, chunk_ids: Iterable[str], filter: Filter) -> dict[str, float]:
         """See ``ChunkReader.cosines``."""
@@ -146,10 +158,15 @@ class EmbeddedWriter:
         return await self._threads.run(lambda: self._store.initialise(model))
 
     async def publish(
-        self, document: Document, chunks: Sequence[Chunk], vectors: ArrayLike, model: ModelIdentity
+        self,
+        document: Document,
+        chunks: Sequence[Chunk],
+        vectors: ArrayLike,
+        model: ModelIdentity,
+        tree: Tree | None = None,
     ) -> PublishResult:
         """See ``ChunkWriter.publish``."""
-        return await self._threads.run(lambda: self._store.publish(document, chunks, vectors, model))
+        return await self._threads.run(lambda: self._store.publish(document, chunks, vectors, model, tree))
 
     async def delete(self, document_id: str, *, within: Filter | None = None) -> bool:
         """See ``ChunkWriter.delete``."""

@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike
 
 from steelyard_store import terms
 from steelyard_store.embedded import rows
+from steelyard_store.embedded import tree as nodes
 from steelyard_store.embedded.connections import ConnectionPool, open_connection
 from steelyard_store.embedded.faults import typed_errors
 from steelyard_store.embedded.schema import SCHEMA_VERSION, Meta, check_same_model, create_schema, read_meta
+from steelyard_store.embedded.transactions import immediate
 from steelyard_store.errors import (
     InvalidPublication,
     InvalidQuery,
@@ -24,6 +26,8 @@ from steelyard_store.errors import (
 )
 from steelyard_store.names import check_name
 from steelyard_store.records import Chunk, Document, Filter, ModelIdentity, PublishResult, PublishStatus, StoreInfo
+from steelyard_store.tree import Tree
+from steelyard_store.tree_checks import checked_tree
 from steelyard_store.validation import check_model, checked_filter, checked_publication
 
 _KEPT_GENERATIONS = 10_000  # a reader that lags further behind loads the matrix anew
@@ -42,7 +46,7 @@ def create(path: Path, model: ModelIdentity, busy_timeout_s: float = 10.0) -> St
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = open_connection(path, "creator", busy_timeout_s)
         try:
-            with _immediate(connection):
+            with immediate(connection):
                 create_schema(connection, model)
                 meta = read_meta(connection)
                 (documents,) = connection.execute("SELECT count(*) FROM document").fetchone()
@@ -72,10 +76,16 @@ class EmbeddedWriting:
         return create(self._path, model, self._busy_timeout_s)
 
     def publish(
-        self, document: Document, chunks: Sequence[Chunk], vectors: ArrayLike, model: ModelIdentity
+        self,
+        document: Document,
+        chunks: Sequence[Chunk],
+        vectors: ArrayLike,
+        model: ModelIdentity,
+        tree: Tree | None = None,
     ) -> PublishResult:
         """See ``ChunkWriter.publish``."""
         matrix = checked_publication(document, chunks, vectors, model)
+        above = checked_tree(document, chunks, tree, model)
         # Prepared before the lock is taken, so that other writers do not wait for it.
         lexical = [
             (terms.index_terms(chunk.text), terms.index_terms(f"{chunk.title} {chunk.section}")) for chunk in chunks
@@ -92,9 +102,11 @@ class EmbeddedWriting:
             try:
                 for chunk, entry, blob in zip(chunks, lexical, blobs, strict=True):
                     _add_chunk(connection, chunk, entry, blob)
+                for node, vector in zip(above.nodes, above.vectors, strict=True):
+                    nodes.add_node(connection, node, rows.vector_to_blob(vector))
             except sqlite3.IntegrityError as cause:
                 raise InvalidPublication(
-                    f"document {document.document_id}: a chunk id belongs to another document already ({cause})"
+                    f"document {document.document_id}: a chunk or node id belongs to another document already ({cause})"
                 ) from cause
         status: PublishStatus = "published" if previous is None else "replaced"
         return PublishResult(status, document.document_id, document.revision, len(chunks), previous)
@@ -122,23 +134,11 @@ class EmbeddedWriting:
     def _transaction(self) -> Iterator[tuple[sqlite3.Connection, Meta]]:
         with self._turn:
             identity = self._pool.file_identity()
-            with self._pool.connection() as connection, _immediate(connection):
+            with self._pool.connection() as connection, immediate(connection):
                 yield connection, read_meta(connection)
             # A commit into a file that was unlinked meanwhile would be acknowledged and lost.
             if self._pool.file_identity() != identity:
                 raise StoreUnavailable(f"store {self._path} was replaced during the write; repeat it")
-
-
-@contextmanager
-def _immediate(connection: sqlite3.Connection) -> Iterator[None]:
-    """Hold the write lock for the block; commit it, or undo all of it."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
 
 
 def _visible_revision(connection: sqlite3.Connection, document: Document) -> str | None:
@@ -165,7 +165,8 @@ def _next_generation(connection: sqlite3.Connection, meta: Meta) -> int:
     generation = meta.generation + 1
     forgotten = max(meta.removals_since, generation - _KEPT_GENERATIONS)
     connection.execute("UPDATE meta SET generation = ?, removals_since = ?", (generation, forgotten))
-    connection.execute("DELETE FROM removal WHERE generation <= ?", (forgotten,))
+    for removals in ("removal", "node_removal"):
+        connection.execute(f"DELETE FROM {removals} WHERE generation <= ?", (forgotten,))  # noqa: S608  constants
     return generation
 
 
@@ -177,6 +178,7 @@ def _remove_chunks(connection: sqlite3.Connection, document_id: str, generation:
     )
     for table, key in (("lexical", "rowid"), ("vector", "row_id"), ("chunk", "row_id")):
         connection.execute(f"DELETE FROM {table} WHERE {key} IN ({gone})", (document_id,))  # noqa: S608  constants
+    nodes.remove_nodes(connection, document_id, generation)
 
 
 def _put_document(connection: sqlite3.Connection, document: Document, chunk_count: int) -> None:
