@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from structlog.testing import capture_logs
 
 from steelyard_reranker.app import build
 from steelyard_reranker.settings import RerankerSettings
@@ -54,3 +55,13 @@ def test_info_publishes_the_bounds_of_a_pair() -> None:
     assert policy_hash(info["policy"]) == info["policy_hash"]
     budget = TestClient(build(RerankerSettings(rerank_pair_budget_tokens=300))).get("/info").json()
     assert budget["limits"]["pair_tokens"] == 300
+
+
+@pytest.mark.parametrize(("cap", "warned"), [(0, False), (1, True), (199, True), (200, False), (2000, False)])
+def test_a_cap_that_leaves_a_cross_encoder_too_little_is_warned_of_and_accepted(cap: int, warned: bool) -> None:
+    settings = RerankerSettings(rerank_backend="tei", rerank_url="http://127.0.0.1:1", rerank_max_chars_per_doc=cap)
+    with capture_logs() as logged, TestClient(build(settings)) as client:
+        assert client.get("/info").json()["limits"]["max_chars_per_doc"] == cap
+    found = [one for one in logged if one["event"] == "max_chars_per_doc_is_small"]
+    expected = {"event": "max_chars_per_doc_is_small", "log_level": "warning", "value": cap, "stable": 200}
+    assert found == ([expected] if warned else [])
