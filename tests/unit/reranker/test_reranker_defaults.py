@@ -35,5 +35,5 @@ def test_the_environments_text_is_read_as_a_whole_number(monkeypatch: pytest.Mon
     monkeypatch.setenv("RERANK_MAX_CHARS_PER_DOC", "2000")
     assert RerankerSettings.load().rerank_max_chars_per_doc == 2000
     monkeypatch.setenv("RERANK_MAX_CHARS_PER_DOC", "5.0")
-    with pytest.raises(SettingsError, match="RERANK_MAX_CHARS_PER_DOC='5.0' is not a whole number"):
+    with pytest.raises(SettingsError, match=r"RERANK_MAX_CHARS_PER_DOC='5\.0' is not a whole number"):
         RerankerSettings.load()
