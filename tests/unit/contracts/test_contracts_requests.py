@@ -277,7 +277,7 @@ def test_the_vocabularies_are_closed_and_spelt_like_their_members() -> None:
         "over_context_budget",
         "not_scored",
     ]
-    assert [kind.value for kind in enums.ScoreKind] == ["cosine", "bm25", "rrf", "rerank"]
+    assert [kind.value for kind in enums.ScoreKind] == ["cosine", "bm25", "rrf", "rerank", "tree"]
     assert [outcome.value for outcome in enums.Outcome] == ["ok", "empty", "degraded"]
     for module in (enums, errors):
         for value in vars(module).values():

@@ -39,8 +39,9 @@ LET counts = FIRST(
     RETURN {generation, chunks, documents}
 )
 LET reachable = (FOR c IN @@chunks LIMIT 1 RETURN 1)
+LET outlined = (FOR n IN @@sections LIMIT 1 RETURN 1)
 LET searchable = (FOR c IN @@view LIMIT 1 RETURN 1)
-RETURN {meta, counts, rows: [LENGTH(reachable), LENGTH(searchable)]}
+RETURN {meta, counts, rows: [LENGTH(reachable), LENGTH(outlined), LENGTH(searchable)]}
 """
 )
 
@@ -51,6 +52,7 @@ def check_binds(address: ArangoAddress) -> dict[str, Any]:
         "@meta": address.meta,
         "@documents": address.documents,
         "@chunks": address.chunks,
+        "@sections": address.sections,
         "@view": address.view,
     }
 
