@@ -30,6 +30,7 @@ def main() -> int:
     for title, command, environment in (
         ("selection against MMR", [partners(), "tests/bench/selection_bench.py"], {"PYTHONPATH": sources}),
         ("embedded store", [partners(), "tests/bench/store_bench.py"], {"PYTHONPATH": sources}),
+        ("clients of the ArangoDB store", [sys.executable, "-m", "tests.bench.arangodb_client_bench"], {}),
         ("ingestion by format", [sys.executable, "-m", "tests.bench.ingestion_bench", "formats"], {}),
         ("models", [sys.executable, "-m", "tests.bench.models_bench"], {}),
         ("measuring pairs", [sys.executable, "-m", "tests.bench.pairs_bench"], {}),
