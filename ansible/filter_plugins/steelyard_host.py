@@ -20,8 +20,8 @@ def host_findings(
 ) -> list[str]:
     """What is wrong with one host.
 
-    `seen` holds `memory_mb`, `disk_mb`, `flags`, `architecture`, `listening` (lines of `ss -ltnpH`), `docker`, `compose`
-    and `gpu` (a version or name, empty when there is none), `skew_s`, and `unresolved` (addresses of peers).
+    `seen` holds `memory_mb`, `disk_mb`, `flags`, `architecture`, `listening` (lines of `ss -ltnpH`), `docker`,
+    `compose` and `gpu` (a version or name, empty when there is none), `skew_s`, and `unresolved` (addresses of peers).
     """
     wanted = list(services)
     need = sum(NEEDS_MB.get(name, 0) for name in wanted)

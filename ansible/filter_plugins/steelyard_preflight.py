@@ -213,7 +213,7 @@ def _addresses(given_to: Mapping[str, Variables], members: Sequence[str]) -> Ite
         variables = given_to.get(host, {})
         address = str(variables.get("steelyard_address", variables.get("ansible_host", host)))
         if address == "localhost" or (_is_address(address) and _only_here(address)):
-            yield f"{host}: steelyard_address={address} means a different host to each; give it one that peers can reach"
+            yield f"{host}: steelyard_address={address} is another host to each; give it one that peers can reach"
         elif address in seen:
             yield f"{host}: steelyard_address={address} is that of {seen[address]} as well; give each host its own"
         seen.setdefault(address, host)

@@ -36,6 +36,12 @@ def tiers(host: str, groups: Groups) -> list[str]:
     return [tier for tier in TIERS if host in groups.get(tier, ())] or list(TIERS)
 
 
+def token_host(host: str, groups: Groups) -> str:
+    """The host whose service token is that of `host` as well: the first of its stack."""
+    members = stack(groups)
+    return members[0] if host in members else host
+
+
 def turns(tier: str, hosts: Iterable[str], groups: Groups) -> list[list[str]]:
     """Which hosts restart a tier together: those with a stack of their own at once, those that share one in turn."""
     members = set(stack(groups))
@@ -111,6 +117,7 @@ class FilterModule:
         """The filters by their names in templates."""
         return {
             "steelyard_stack": stack,
+            "steelyard_token_host": token_host,
             "steelyard_turns": turns,
             "steelyard_topology": topology,
             "steelyard_addresses": addresses,

@@ -104,9 +104,9 @@ WRONG_GROUPS: list[tuple[dict[str, list[str]], dict[str, dict[str, Any]], str]] 
     ({"retriever": ["a", "b"]}, {}, "groups retriever (a, b) and dataprep (a)"),
     ({"arangodb": ["a"]}, {}, "group arangodb (a): this release has no such store"),
     ({}, {"b": {"steelyard_address": "10.0.0.1"}}, "b: steelyard_address=10.0.0.1 is that of a as well"),
-    ({}, {"b": {"steelyard_address": "127.0.0.1"}}, "b: steelyard_address=127.0.0.1 means a different host"),
-    ({}, {"b": {"steelyard_address": "localhost"}}, "b: steelyard_address=localhost means a different host"),
-    ({}, {"b": {"steelyard_address": "0.0.0.0"}}, "b: steelyard_address=0.0.0.0 means a different host"),
+    ({}, {"b": {"steelyard_address": "127.0.0.1"}}, "b: steelyard_address=127.0.0.1 is another host to each"),
+    ({}, {"b": {"steelyard_address": "localhost"}}, "b: steelyard_address=localhost is another host to each"),
+    ({}, {"b": {"steelyard_address": "0.0.0.0"}}, "b: steelyard_address=0.0.0.0 is another host to each"),
     ({}, {"b": {"steelyard_image_tag": "2"}}, "a, b: steelyard_image_tag differs within one stack (a: None, b: 2)"),
     ({}, {"b": {"steelyard_embedding_model_id": "x"}}, "a, b: steelyard_embedding_model_id differs"),
     (
