@@ -216,7 +216,7 @@ def _option(name: str, option: dict[str, Any]) -> list[str]:
     for key, value in option.items():
         line = f"        {key}: {json.dumps(value)}"
         folded = [f"        {key}: >-", *(f"          {part}" for part in textwrap.wrap(str(value), _COLUMNS - 10))]
-        lines += [line] if len(line) <= _COLUMNS else folded
+        lines += folded if isinstance(value, str) and len(line) > _COLUMNS else [line]
     return lines
 
 

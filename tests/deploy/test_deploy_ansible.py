@@ -58,6 +58,7 @@ def test_every_variable_has_a_type_and_all_entry_points_take_the_same() -> None:
     assert all(spec["options"] == specs["main"]["options"] for spec in specs.values())
     assert all((ROOT / ROLE / f"tasks/{entry}.yml").is_file() for entry in specs)
     assert all({"type", "description"} <= set(option) for option in specs["main"]["options"].values())
+    assert all(isinstance(option.get("choices", []), list) for option in specs["main"]["options"].values())
     assert specs["main"]["options"]["steelyard_reranking_strategy"]["choices"] == [
         "slice",
         "threshold",
