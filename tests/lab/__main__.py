@@ -207,6 +207,7 @@ class Laboratory:
         with Load(Client(self._alpha.address, self._key), QUESTION) as load:
             self._ran("site.yml", of=changed, groups=SPREAD)
         _expect(load.lost == 0, f"lost requests: {dict(load.counts)}")
+        _expect(load.counts["degraded"] == 0, f"answers without a reranker: {dict(load.counts)}")
         return f"first run {first.seconds:.0f} s; rolling update under load: {dict(load.counts)}"
 
     def _play(self, playbook: str, *words: str, **given: Any) -> Outcome:
@@ -225,7 +226,7 @@ class Laboratory:
 
     def _sees(self, host: hosts.Host) -> bool:
         ledger = Client(host.address, self._key).inspect(QUESTION)
-        return ledger["outcome"] == "ok"
+        return bool(ledger["outcome"] == "ok")
 
     def _ingest(self, host: hosts.Host) -> None:
         packed = subprocess.run(
