@@ -18,7 +18,7 @@ mmdebstrap --variant=minbase --mode=root --format=tar --quiet \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \
     --customize-hook="copy-in $sources /etc/apt/sources.list.d" \
-    --customize-hook='rm -f "$1/etc/apt/sources.list"' \
+    --customize-hook='rm -f "$1/etc/apt/sources.list" "$1/etc/apt/sources.list.d/0000main.sources"' \
     --customize-hook="upload $next /etc/apt/preferences.d/compose" \
     --customize-hook="echo 'deb $mirror trixie main' >\"\$1/etc/apt/sources.list.d/trixie.list\"" \
     --customize-hook='chroot "$1" apt-get update -qq' \
