@@ -181,9 +181,8 @@ def _group_findings(given_to: Mapping[str, Variables], groups: Groups, options: 
         if near := difflib.get_close_matches(name, GROUPS, n=1, cutoff=0.8):
             yield f"group {name} is none that places a service; did you mean {near[0]}?"
     members = list(dict.fromkeys(host for tier in TIERS for host in groups.get(tier, ())))
-    databases = groups.get("arangodb", ())
-    if databases and "arangodb" not in options["steelyard_store"]["choices"]:
-        yield f"group arangodb ({', '.join(databases)}): this release has no such store; empty the group"
+    if databases := groups.get("arangodb", ()):
+        yield f"group arangodb ({', '.join(databases)}): no playbook places a database; run your own and empty it"
     if not members:
         return
     yield from (f"group {tier} has no host; a stack needs each service" for tier in TIERS if not groups.get(tier))

@@ -102,7 +102,7 @@ WRONG_GROUPS: list[tuple[dict[str, list[str]], dict[str, dict[str, Any]], str]] 
     ({"gateway": []}, {}, "group gateway has no host"),
     ({"dataprep": ["b"]}, {}, "groups retriever (a) and dataprep (b): steelyard_store=embedded"),
     ({"retriever": ["a", "b"]}, {}, "groups retriever (a, b) and dataprep (a)"),
-    ({"arangodb": ["a"]}, {}, "group arangodb (a): this release has no such store"),
+    ({"arangodb": ["a"]}, {}, "group arangodb (a): no playbook places a database"),
     ({}, {"b": {"steelyard_address": "10.0.0.1"}}, "b: steelyard_address=10.0.0.1 is that of a as well"),
     ({}, {"b": {"steelyard_address": "127.0.0.1"}}, "b: steelyard_address=127.0.0.1 is another host to each"),
     ({}, {"b": {"steelyard_address": "localhost"}}, "b: steelyard_address=localhost is another host to each"),
@@ -122,6 +122,12 @@ def test_wrong_groups_are_refused(groups: dict[str, list[str]], given: dict[str,
     everyone = {host: {**GOOD[host], **given.get(host, {})} for host in GOOD}
     (line,) = findings(everyone, {**GOOD_GROUPS, **groups})
     assert line.startswith(said)
+
+
+def test_a_store_that_is_a_server_lets_retriever_and_dataprep_part() -> None:
+    parted = {**GOOD_GROUPS, "retriever": ["a", "b"], "dataprep": ["b"]}
+    assert list(IT._placement({host: {"steelyard_store": "arangodb"} for host in GOOD}, parted)) == []
+    assert len(list(IT._placement(GOOD, parted))) == 1
 
 
 def test_everything_is_said_at_once() -> None:
