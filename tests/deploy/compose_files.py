@@ -4,7 +4,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,9 @@ _VARIABLE = re.compile(r"\$\{([A-Z_]+)(?::([-?])([^}]*))?\}")
 Config = dict[str, Any]
 
 
-def by_compose(environment: Mapping[str, str] = ENVIRONMENT) -> Config:
+def by_compose(environment: Mapping[str, str] = ENVIRONMENT, names: Sequence[str] = FILES) -> Config:
     """What `docker compose config` makes of the files. Raises CalledProcessError when it refuses them."""
-    files = [word for name in FILES for word in ("-f", str(ROOT / "compose" / name))]
+    files = [word for name in names for word in ("-f", str(ROOT / "compose" / name))]
     command = ["docker", "compose", *files, "--profile", "tools", "config", "--format", "json"]
     clean = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
     done = subprocess.run(command, env={**clean, **environment}, capture_output=True, text=True, check=True, cwd=ROOT)

@@ -1,19 +1,17 @@
 """The role's variables are the settings, env files carry hostile values, and each host is rendered its own."""
 
-import importlib.util
 import json
 import os
 import shutil
 import subprocess
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 import yaml
 
 from compose.generate import CONTAINER, ROLE, SERVICES, variable
 from tests.deploy.compose_files import ROOT
+from tests.deploy.role import filters, read
 from tests.deploy.test_deploy_compose import needs_compose
 from tools.settings_source import settings
 
@@ -43,19 +41,6 @@ HOSTILE = [
 ]
 
 
-def filters() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("steelyard_filters", ANSIBLE / "filter_plugins/steelyard.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def read(path: Path) -> Any:
-    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
-
-
 def test_every_setting_of_a_service_is_a_variable_of_the_role_and_no_other() -> None:
     wanted = {
         variable(one.name): one.name
@@ -65,13 +50,15 @@ def test_every_setting_of_a_service_is_a_variable_of_the_role_and_no_other() -> 
     assert read(ROLE / "vars/main.yml")["steelyard_setting_of_variable"] == wanted
 
 
-def test_every_variable_has_a_type_and_both_entry_points_take_the_same() -> None:
+def test_every_variable_has_a_type_and_all_entry_points_take_the_same() -> None:
     specs = read(ROLE / "meta/argument_specs.yml")["argument_specs"]
     variables = read(ROLE / "vars/main.yml")
     named = {*variables["steelyard_setting_of_variable"], *variables["steelyard_own_variables"]}
     assert set(specs["main"]["options"]) == named
-    assert specs["main"]["options"] == specs["render"]["options"]
+    assert all(spec["options"] == specs["main"]["options"] for spec in specs.values())
+    assert all((ROOT / ROLE / f"tasks/{entry}.yml").is_file() for entry in specs)
     assert all({"type", "description"} <= set(option) for option in specs["main"]["options"].values())
+    assert all(isinstance(option.get("choices", []), list) for option in specs["main"]["options"].values())
     assert specs["main"]["options"]["steelyard_reranking_strategy"]["choices"] == [
         "slice",
         "threshold",
@@ -83,14 +70,22 @@ def test_every_variable_has_a_type_and_both_entry_points_take_the_same() -> None
 
 def test_defaults_are_only_the_roles_own() -> None:
     own = read(ROLE / "vars/main.yml")["steelyard_own_variables"]
-    assert set(own) - set(read(ROLE / "defaults/main.yml")) == {"steelyard_service_token", "steelyard_api_keys_source"}
+    assert set(own) - set(read(ROLE / "defaults/main.yml")) == {
+        "steelyard_accelerator",
+        "steelyard_api_keys_source",
+        "steelyard_image_archive",
+        "steelyard_models_archive",
+        "steelyard_restore_from",
+        "steelyard_service_token",
+        "steelyard_verify_key",
+    }
     assert set(read(ROLE / "defaults/main.yml")) <= set(own)
 
 
 @needs_compose
 def test_compose_reads_every_hostile_value_as_it_is(tmp_path: Path) -> None:
     names = [f"VALUE_{number}" for number in range(len(HOSTILE))]
-    text = filters().env_text({}, dict(zip(names, HOSTILE, strict=True)), {})
+    text = filters("steelyard").env_text({}, dict(zip(names, HOSTILE, strict=True)), {})
     (tmp_path / ".env").write_text(text, encoding="utf-8")
     service = {"image": "none", "environment": dict.fromkeys(names)}
     (tmp_path / "compose.yaml").write_text(yaml.safe_dump({"services": {"one": service}}), encoding="utf-8")
@@ -105,17 +100,19 @@ def test_compose_reads_every_hostile_value_as_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["two\nlines", "return\r", "nul\0", "ends with \\", "a \\' inside"])
 def test_what_an_env_file_can_not_carry_is_refused_by_name(value: str) -> None:
     with pytest.raises(ValueError, match=r"^NO_EVIDENCE_ANSWER .* an env file can not carry$"):
-        filters().env_text({"answer": value}, {}, {"answer": "NO_EVIDENCE_ANSWER"})
+        filters("steelyard").env_text({"answer": value}, {}, {"answer": "NO_EVIDENCE_ANSWER"})
 
 
 def test_values_are_written_as_the_services_read_them() -> None:
     values = {"a": False, "b": True, "c": 0, "d": 12.5, "e": ""}
-    text = filters().env_text(values, {"FIRST": 1}, {name: name.upper() for name in values})
+    text = filters("steelyard").env_text(values, {"FIRST": 1}, {name: name.upper() for name in values})
     assert text.splitlines()[1:] == ["FIRST='1'", "A='false'", "B='true'", "C='0'", "D='12.5'", "E=''"]
 
 
 def test_a_misspelt_variable_is_named_with_the_nearest() -> None:
-    said = filters().unknown(["steelyard_root", "steelyard_rot", "steelyard_zzzzzzzzz"], ["steelyard_root"], {})
+    said = filters("steelyard").unknown(
+        ["steelyard_root", "steelyard_rot", "steelyard_zzzzzzzzz"], ["steelyard_root"], {}
+    )
     assert said == [
         "steelyard_rot is not a variable of the role; did you mean steelyard_root?",
         "steelyard_zzzzzzzzz is not a variable of the role",

@@ -122,3 +122,43 @@ def test_without_a_folder_of_keys_nothing_starts_and_the_message_says_so() -> No
         compose_files.by_compose({"STEELYARD_SERVICE_TOKEN_FILE": compose_files.TOKEN_FILE})
     assert "API_KEYS_FOLDER" in refused.value.stderr
     assert "docs/operate/compose.md" in refused.value.stderr
+
+
+PEERS = (*compose_files.FILES, "compose.peers.yaml")
+
+
+@needs_compose
+def test_a_host_of_several_publishes_its_services_on_its_address_between_the_hosts_only() -> None:
+    given = {
+        **compose_files.ENVIRONMENT,
+        "PEER_ADDRESS": "10.0.0.1",
+        "EMBEDDING_PEER_URL": "http://10.0.0.2:6000",
+        "RERANKER_PEER_URL": "http://10.0.0.1:18000",
+    }
+    services = compose_files.by_compose(given, PEERS)["services"]
+    published = {name: service["ports"] for name, service in services.items() if service["ports"]}
+    assert published == {
+        "embedding": ["10.0.0.1:6000:6000"],
+        "dataprep": ["10.0.0.1:5000:5000"],
+        "retriever": ["10.0.0.1:7000:7000"],
+        "reranker": ["10.0.0.1:8000:8000"],
+        "chatqna": ["127.0.0.1:8888:8888"],
+    }
+    assert "peers" not in services["llm"]["networks"]
+    assert services["dataprep"]["environment"]["EMBEDDING_URL"] == "http://10.0.0.2:6000"
+    assert services["chatqna"]["environment"]["RERANKER_URL"] == "http://10.0.0.1:18000"
+    assert services["chatqna"]["environment"]["RETRIEVER_URL"] == "http://retriever:7000"
+
+
+@needs_compose
+def test_the_hardening_is_that_of_one_host() -> None:
+    config = compose_files.by_compose({**compose_files.ENVIRONMENT, "PEER_ADDRESS": "10.0.0.1"}, PEERS)
+    assert {fault.split(": ", 1)[1].split(" ")[0] for fault in faults(config) if ": " in fault} <= {"publishes", "is"}
+    assert [fault for fault in faults(config) if ": " not in fault] == ["network peers is not internal"]
+
+
+@needs_compose
+def test_without_an_address_nothing_is_published_between_hosts() -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        compose_files.by_compose(compose_files.ENVIRONMENT, PEERS)
+    assert "PEER_ADDRESS" in refused.value.stderr

@@ -39,6 +39,15 @@ def type_name(info: FieldInfo) -> str:
     return {int: "integer", float: "number", bool: "truth", str: "text", Path: "path"}[kind]
 
 
+def bounds(info: FieldInfo) -> dict[str, float]:
+    """The range of a number: `ge`, `gt`, `le` and `lt` as far as it has them; empty for everything else."""
+    kind, metadata, _ = _unwrapped(info.annotation, list(info.metadata))
+    if kind not in (int, float):
+        return {}
+    names = ((item, name) for item in metadata for of, name in _BOUNDS.items() if isinstance(item, of))
+    return {name: getattr(item, name) for item, name in names}
+
+
 def as_text(value: Any) -> str:
     """A setting's value as the environment would hold it; None is the empty text."""
     if value is None:
@@ -92,15 +101,15 @@ def _flat(metadata: tuple[Any, ...]) -> list[Any]:
 
 
 def _range(metadata: list[Any]) -> str:
-    bounds: dict[type, Any] = {}
+    found: dict[type, Any] = {}
     for item in metadata:
         for kind, name in _BOUNDS.items():
             if isinstance(item, kind):
-                bounds[kind] = getattr(item, name)
-    if (shortest := bounds.get(annotated_types.MinLen)) is not None:
+                found[kind] = getattr(item, name)
+    if (shortest := found.get(annotated_types.MinLen)) is not None:
         return f" of at least {shortest} character{'s' if shortest > 1 else ''}"
-    least, above = bounds.get(annotated_types.Ge), bounds.get(annotated_types.Gt)
-    most, below = bounds.get(annotated_types.Le), bounds.get(annotated_types.Lt)
+    least, above = found.get(annotated_types.Ge), found.get(annotated_types.Gt)
+    most, below = found.get(annotated_types.Le), found.get(annotated_types.Lt)
     if least is not None and most is not None:
         return f" from {least} to {most}"
     parts = [

@@ -1,0 +1,237 @@
+"""Filters that find what is wrong with an inventory before any host is asked: all of it at once.
+
+A finding is one line: the host, the variable, what was found, and what to do. Values of secret variables
+are never part of one. Plain functions without Ansible, so that they are tested with the rest of the project.
+"""
+
+import difflib
+import ipaddress
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+GROUPS = ("embedding", "dataprep", "retriever", "reranker", "gateway", "arangodb", "observability")
+TIERS = GROUPS[:5]
+_PREFIX = "steelyard_"
+_PEER_PORTS = {"5000", "6000", "7000", "8000", "15000", "16000", "17000", "18000", "18888"}
+_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, never bound
+_COMPARE = {
+    "ge": (operator.ge, "at least"),
+    "gt": (operator.gt, "above"),
+    "le": (operator.le, "at most"),
+    "lt": (operator.lt, "below"),
+}
+_OWN_BOUNDS = {
+    "steelyard_gateway_port": {"ge": 1, "le": 65535},
+    "steelyard_releases_kept": {"ge": 1, "le": 100},
+    "steelyard_wait_timeout_s": {"ge": 1, "le": 86400},
+}
+_CONTROLLER_FILES = ("steelyard_api_keys_source", "steelyard_image_archive", "steelyard_models_archive")
+_PLACEHOLDERS = {"changeme", "change_me", "secret", "password", "token", "todo", "xxx"}
+_SHORTEST_SECRET = 16
+_SAME = ("steelyard_embedding_model_id", "steelyard_store", "steelyard_image_tag", "steelyard_service_token")
+_ORDERED = (
+    ("steelyard_chunk_overlap_tokens", "steelyard_chunk_max_tokens", operator.lt, "below"),
+    ("steelyard_llm_max_tokens", "steelyard_llm_context_tokens", operator.lt, "below"),
+    ("steelyard_reranker_top_n", "steelyard_rerank_candidates", operator.le, "at most"),
+    ("steelyard_dataprep_max_file_mb", "steelyard_dataprep_max_upload_mb", operator.le, "at most"),
+)
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
+_HOST_NAME = re.compile(
+    r"(?=.{1,253}\Z)[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*"
+)
+
+Variables = Mapping[str, Any]
+Options = Mapping[str, Mapping[str, Any]]
+Groups = Mapping[str, Sequence[str]]
+
+
+def given(hosts: Iterable[str], of: Mapping[str, Variables]) -> dict[str, dict[str, Any]]:
+    """The variables of each host that a finding can be about."""
+    return {
+        host: {name: of[host][name] for name in of[host] if name.startswith(_PREFIX) or name == "ansible_host"}
+        for host in hosts
+    }
+
+
+def inventory_findings(
+    given_to: Mapping[str, Variables], groups: Groups, options: Options, bounds: Mapping[str, Mapping[str, float]]
+) -> list[str]:
+    """What is wrong with an inventory by itself.
+
+    `given_to` holds each host's variables, `options` and `bounds` what the role allows.
+    """
+    found: list[str] = []
+    for host, variables in given_to.items():
+        ours = {name: value for name, value in variables.items() if name.startswith(_PREFIX)}
+        found += [f"{host}: {line}" for line in _names(ours, options)]
+        known = {name: value for name, value in ours.items() if name in options}
+        typed = {name: value for name, value in known.items() if (line := _type(name, value, options[name])) is None}
+        found += [f"{host}: {line}" for name in known if (line := _type(name, known[name], options[name]))]
+        found += [f"{host}: {line}" for line in _ranges(typed, {**bounds, **_OWN_BOUNDS})]
+        found += [f"{host}: {line}" for line in (*_own(typed), *_contradictions(typed))]
+    return found + list(_group_findings(given_to, groups, options))
+
+
+def _names(ours: Variables, options: Options) -> Iterator[str]:
+    short = {name.removeprefix(_PREFIX): name for name in options}
+    for name in sorted(set(ours) - set(options)):
+        near = difflib.get_close_matches(name.removeprefix(_PREFIX), sorted(short), n=1, cutoff=0.6)
+        fix = f"did you mean {short[near[0]]}?" if near else "take it away"
+        yield f"{name} is not a variable of the role; {fix}"
+
+
+def _type(name: str, value: Any, option: Mapping[str, Any]) -> str | None:
+    shown = "what is given" if option.get("no_log") else repr(value)
+    kind = option["type"]
+    if isinstance(value, (list, dict)) or value is None:
+        return f"{name}={shown} is not one value; give it a {kind}"
+    if choices := option.get("choices"):
+        return None if str(value) in choices else f"{name}={shown} should be one of {', '.join(choices)}"
+    if kind == "bool" and str(value).lower() not in {"true", "false", "yes", "no", "on", "off", "1", "0"}:
+        return f"{name}={shown} should be true or false"
+    if kind == "int" and (isinstance(value, bool) or not re.fullmatch(r"[+-]?[0-9]{1,19}", str(value).strip())):
+        return f"{name}={shown} should be a whole number"
+    if kind == "float" and (isinstance(value, bool) or not _finite(value)):
+        return f"{name}={shown} should be a finite number"
+    text = str(value)
+    if any(letter in text for letter in "\n\r\0") or text.endswith("\\") or "\\'" in text:
+        return f"{name} can not stand in an env file; take line breaks, a last backslash and backslash-quote away"
+    return None
+
+
+def _finite(value: Any) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except (TypeError, ValueError):
+        return False
+
+
+def _ranges(typed: Variables, bounds: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    for name, limits in bounds.items():
+        if name not in typed or typed[name] == "":
+            continue
+        if not _finite(typed[name]):
+            yield f"{name}={typed[name]!r} should be a finite number"
+            continue
+        wanted = [words for key, limit in limits.items() if (words := _limit(float(typed[name]), key, limit))]
+        if wanted:
+            yield f"{name}={typed[name]} should be {' and '.join(wanted)}"
+
+
+def _limit(value: float, key: str, limit: float) -> str | None:
+    holds, words = _COMPARE[key]
+    return None if holds(value, limit) else f"{words} {limit}"
+
+
+def _own(typed: Variables) -> Iterator[str]:
+    for name in _CONTROLLER_FILES:
+        if name in typed and not Path(typed[name]).is_file():
+            yield f"{name}={typed[name]} is not a file of the controller; make it or take the variable away"
+    for name in ("steelyard_service_token", "steelyard_verify_key"):
+        value = str(typed.get(name, "x" * _SHORTEST_SECRET))
+        if value.lower() in _PLACEHOLDERS or len(value) < _SHORTEST_SECRET:
+            yield f"{name} is a placeholder or shorter than {_SHORTEST_SECRET} characters; make a random one"
+    if "steelyard_root" in typed and not re.fullmatch(r"/[^/\s'].*", str(typed["steelyard_root"])):
+        yield f"steelyard_root={typed['steelyard_root']} should be an absolute path below /"
+    if not _TAG.fullmatch(str(typed.get("steelyard_image_tag", "latest"))):
+        yield f"steelyard_image_tag={typed['steelyard_image_tag']!r} should be an image tag such as 0.1.0"
+    if "steelyard_gateway_address" in typed and not _is_address(str(typed["steelyard_gateway_address"])):
+        yield f"steelyard_gateway_address={typed['steelyard_gateway_address']!r} should be an IP address of the host"
+    address = str(typed.get("steelyard_address", "host"))
+    if not _is_address(address) and not _HOST_NAME.fullmatch(address):
+        yield f"steelyard_address={address!r} should be an IP address or a host name"
+    try:
+        re.compile(str(typed.get("steelyard_verify_expect", "")))
+    except re.error as error:
+        yield f"steelyard_verify_expect={typed['steelyard_verify_expect']!r} is no regular expression: {error}"
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _contradictions(typed: Variables) -> Iterator[str]:
+    embedded = _truth(typed.get("steelyard_embedded_llm", True))
+    extractive = typed.get("steelyard_llm_backend") == "extractive"
+    if embedded and "steelyard_llm_url" in typed:
+        yield "steelyard_llm_url is not read while steelyard_embedded_llm is true; set steelyard_embedded_llm to false"
+    if not embedded and not extractive and "steelyard_llm_url" not in typed:
+        yield "steelyard_embedded_llm=false leaves no model server; give steelyard_llm_url or steelyard_llm_backend"
+    if extractive and "steelyard_embedded_llm" in typed and embedded:
+        yield "steelyard_llm_backend=extractive asks no model server; set steelyard_embedded_llm to false"
+    for one, other, holds, words in _ORDERED:
+        if one in typed and other in typed and not holds(int(typed[one]), int(typed[other])):
+            yield f"{one}={typed[one]} should be {words} {other}={typed[other]}"
+
+
+def _truth(value: Any) -> bool:
+    return str(value).lower() in {"true", "yes", "on", "1"}
+
+
+def _group_findings(given_to: Mapping[str, Variables], groups: Groups, options: Options) -> Iterator[str]:
+    for name in sorted(set(groups) - set(GROUPS) - {"all", "ungrouped"}):
+        if near := difflib.get_close_matches(name, GROUPS, n=1, cutoff=0.8):
+            yield f"group {name} is none that places a service; did you mean {near[0]}?"
+    members = list(dict.fromkeys(host for tier in TIERS for host in groups.get(tier, ())))
+    if databases := groups.get("arangodb", ()):
+        yield f"group arangodb ({', '.join(databases)}): no playbook places a database; run your own and empty it"
+    if not members:
+        return
+    yield from (f"group {tier} has no host; a stack needs each service" for tier in TIERS if not groups.get(tier))
+    yield from _placement(given_to, groups)
+    yield from _addresses(given_to, members)
+    for name in _SAME:
+        values = {host: given_to.get(host, {}).get(name) for host in members}
+        if len({str(value) for value in values.values()}) > 1:
+            shown = ", ".join(f"{host}: {value}" for host, value in values.items())
+            told = "" if options[name].get("no_log") else f" ({shown})"
+            yield f"{', '.join(members)}: {name} differs within one stack{told}; give all of them the same"
+
+
+def _placement(given_to: Mapping[str, Variables], groups: Groups) -> Iterator[str]:
+    readers, writers = groups.get("retriever", ()), groups.get("dataprep", ())
+    graph = any(given_to.get(host, {}).get("steelyard_store") == "arangodb" for host in (*readers, *writers))
+    if not graph and readers and writers and (len(readers) > 1 or list(readers) != list(writers)):
+        named = f"groups retriever ({', '.join(readers)}) and dataprep ({', '.join(writers)})"
+        yield f"{named}: steelyard_store=embedded is one file, so both should hold one and the same host"
+
+
+def _addresses(given_to: Mapping[str, Variables], members: Sequence[str]) -> Iterator[str]:
+    if len(members) == 1:
+        return
+    seen: dict[str, str] = {}
+    for host in members:
+        variables = given_to.get(host, {})
+        address = str(variables.get("steelyard_address", variables.get("ansible_host", host)))
+        if address == "localhost" or (_is_address(address) and _only_here(address)):
+            yield f"{host}: steelyard_address={address} is another host to each; give it one that peers can reach"
+        elif address in seen:
+            yield f"{host}: steelyard_address={address} is that of {seen[address]} as well; give each host its own"
+        seen.setdefault(address, host)
+        port = str(variables.get("steelyard_gateway_port", 8888))
+        if port in _PEER_PORTS and variables.get("steelyard_gateway_address") in (address, *_EVERYWHERE):
+            yield f"{host}: steelyard_gateway_port={port} is taken by the services between the hosts; choose another"
+
+
+def _only_here(address: str) -> bool:
+    parsed = ipaddress.ip_address(address.strip("[]"))
+    return parsed.is_loopback or parsed.is_unspecified
+
+
+class FilterModule:
+    """What Ansible looks for in this file."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """The filters by their names in templates."""
+        return {
+            "steelyard_given": given,
+            "steelyard_inventory_findings": inventory_findings,
+        }

@@ -1,0 +1,77 @@
+"""The program that copies databases: consistent while somebody writes, and what is loaded is what was saved."""
+
+import importlib.util
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from compose.generate import ROLE
+from tests.deploy.compose_files import ROOT
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("databases", ROOT / ROLE / "files/databases.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name in ("data", "backup"):
+        (tmp_path / name).mkdir()
+    module.PLACES = {"store": tmp_path / "data/store.db", "ledgers": tmp_path / "data/ledgers.db"}  # type: ignore[attr-defined]
+    module.FOLDER = tmp_path / "backup"  # type: ignore[attr-defined]
+    return module
+
+
+def written(path: Path, rows: int) -> None:
+    with closing(sqlite3.connect(path)) as base:
+        base.execute("PRAGMA journal_mode = WAL")
+        base.execute("CREATE TABLE IF NOT EXISTS chunk (text TEXT)")
+        base.execute("CREATE VIRTUAL TABLE IF NOT EXISTS lexical USING fts5 (body)")
+        base.executemany("INSERT INTO chunk VALUES (?)", [(str(number),) for number in range(rows)])
+        base.commit()
+
+
+def said(program: ModuleType, direction: str, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, object]]:
+    assert program.main(direction) == 0
+    found: dict[str, dict[str, object]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_what_is_loaded_is_what_was_saved(program: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    store = program.PLACES["store"]
+    written(store, 7)
+    saved = said(program, "save", capsys)
+    assert saved["store"]["rows"]["chunk"] == 7  # type: ignore[index]
+    written(store, 5)
+    assert said(program, "load", capsys)["store"]["rows"] == saved["store"]["rows"]
+
+
+def test_rows_that_are_still_in_the_log_are_saved(program: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    store = program.PLACES["store"]
+    written(store, 1)
+    with closing(sqlite3.connect(store)) as writer:
+        writer.execute("INSERT INTO chunk VALUES ('late')")
+        writer.commit()
+        assert store.with_name("store.db-wal").stat().st_size > 0
+        assert said(program, "save", capsys)["store"]["rows"]["chunk"] == 2  # type: ignore[index]
+
+
+def test_a_log_of_before_is_not_read_into_what_is_loaded(
+    program: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = program.PLACES["store"]
+    written(store, 3)
+    said(program, "save", capsys)
+    store.with_name("store.db-wal").write_bytes(b"of another database")
+    assert said(program, "load", capsys)["store"]["rows"]["chunk"] == 3  # type: ignore[index]
+
+
+def test_a_host_without_ledgers_has_none_saved(program: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    written(program.PLACES["store"], 1)
+    assert set(said(program, "save", capsys)) == {"store"}
+    assert not (program.FOLDER / "ledgers.db").exists()
