@@ -7,7 +7,7 @@ its own. Plain functions without Ansible, so that they are tested with the rest 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-TIERS = ("embedding", "dataprep", "retriever", "reranker", "gateway")
+TIERS = ("embedding", "dataprep", "reranker", "retriever", "gateway")
 """The service groups in the order in which they are started and restarted: nobody before those whom it calls."""
 PORTS = {"embedding": 6000, "dataprep": 5000, "retriever": 7000, "reranker": 8000}
 BALANCED_BY = 10000
@@ -17,8 +17,8 @@ GATEWAY_BEHIND_PORT = 18888
 _CALLS = {
     "embedding": (),
     "dataprep": ("embedding",),
-    "retriever": ("embedding",),
     "reranker": (),
+    "retriever": ("embedding", "reranker"),
     "gateway": ("embedding", "retriever", "reranker"),
 }
 _CONTAINER = {"gateway": "chatqna"}
