@@ -35,7 +35,9 @@ def test_every_command_speaks_json_and_is_explained():
         "up", "down", "status", "ingest", "documents list", "documents delete", "ask", "inspect", "select",
         "replay", "verify-citations", "keys add", "keys list", "keys revoke",
         "config explain", "config check", "store init", "store check", "store migrate",
-            "doctor", "models fetch", "models list", "models verify",
+        "evidence inspect", "evidence freeze", "evidence run", "evidence report", "evidence gate",
+        "evidence rollback", "evidence calibrate", "evidence study",
+        "doctor", "models fetch", "models list", "models verify",
     }  # fmt: skip
 
 

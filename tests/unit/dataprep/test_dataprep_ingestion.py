@@ -123,7 +123,7 @@ async def test_a_file_is_published_with_exact_spans_and_its_own_vectors(bench: B
 
 
 async def test_a_file_is_published_with_its_tree_and_the_vectors_of_its_abstracts(bench: Bench) -> None:
-    await bench.ingestion.take_in("notes.md", TEXT.encode(), "public")
+    await bench.take_in("notes.md", TEXT.encode())
     everyone = Filter(["public"])
     query = vector_of("Seals\nThe seal is ZQ-77.")
     nearest, *others = await bench.reader.search_tree(query, 10, everyone)

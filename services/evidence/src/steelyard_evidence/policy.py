@@ -11,7 +11,7 @@ from steelyard_contracts.enums import Strategy
 from steelyard_reranker.pairs import PairSettings
 from steelyard_reranker.selection import SelectionSettings
 from steelyard_reranker.settings import RerankerSettings
-from steelyard_runtime.settings.types import OptionalCountSetting
+from steelyard_runtime.settings.types import EnvironmentText, OptionalCountSetting
 
 from .errors import PolicyError
 
@@ -70,9 +70,10 @@ def read_policy(settings: Mapping[str, str]) -> Policy:
 
     Raises PolicyError naming the setting and its value.
     """
-    fields = {name.lower(): value for name, value in settings.items() if name.lower() in _PolicySettings.model_fields}
+    known = _PolicySettings.model_fields
+    fields = {name.lower(): EnvironmentText(value) for name, value in settings.items() if name.lower() in known}
     try:
-        read = _PolicySettings(**fields)  # type: ignore[arg-type]  # texts, as from an environment
+        read = _PolicySettings(**fields)  # type: ignore[arg-type]  # texts of an env file
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0]).upper() if first["loc"] else "settings"
