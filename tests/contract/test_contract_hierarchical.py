@@ -92,7 +92,8 @@ def test_max_chars_per_doc_binds_abstracts_and_chunks_and_the_reply_stays_whole(
     assert found["outcome"] == "ok"
     batches = [call["texts"] for call in tei.calls]
     assert len(batches) == 1 + found["tree"]["rounds"]
-    assert {len(text) for batch in batches for text in batch} == {CAP}
+    # Other tests have left texts in the store that are shorter than the cap.
+    assert max(len(text) for batch in batches for text in batch) == CAP
     assert any(text.startswith("Pump AX-104 > Seals\n"[:CAP]) for text in batches[0])
     chunks = [doc["text"] for doc in found["retrieved_docs"]]
     assert all(len(text) > CAP for text in chunks)

@@ -20,7 +20,7 @@ TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for
 
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 _TARGET = re.compile(r"`make ([a-z][a-z-]*)")
-_COMMAND = re.compile(r"steelyard ([a-z]+)(?: ([a-z]+))?")
+_COMMAND = re.compile(r"steelyard ([a-z-]+)(?: ([a-z]+))?")
 _ENDPOINT = re.compile(r"`(?:GET|POST) (/[\w/{}.-]+)`")
 _SETTING = re.compile(
     r"`((?:STEELYARD|RERANK|RERANKER|RERANKING|RETRIEVAL|NOVELTY|LLM|CHUNK|LEDGER)_[A-Z_]+)(?:=[^`]*)?`"
