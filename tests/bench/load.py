@@ -87,7 +87,7 @@ def gateway(port: int, folder: str, **settings: str) -> Iterator[ServiceProcess]
     """A gateway whose neighbours are the stubs on `port`."""
     url = f"http://127.0.0.1:{port}"
     neighbours = dict.fromkeys(("EMBEDDING_URL", "RETRIEVER_URL", "RERANKER_URL", "LLM_URL"), url)
-    served = start("chatqna", {**neighbours, "LEDGER_PATH": f"{folder}/ledgers.db", **settings})
+    served = start("chatqna", {**neighbours, "AUTH": "off", "LEDGER_PATH": f"{folder}/ledgers.db", **settings})
     try:
         wait_ready(served)
         yield served

@@ -95,6 +95,7 @@ def gateway(folder: Path, **settings: str) -> Iterator[tuple[str, Mapping[str, F
     """All services, with a proxy between the gateway and each of its neighbours. Gives the gateway's address."""
     llm = LlmDouble(answer=echo).start()
     common = {
+        "AUTH": "off",
         "STORE_PATH": str(folder / "store.db"),
         "LEDGER_PATH": str(folder / "ledgers.db"),
         "RERANKING_STRATEGY": "slice",

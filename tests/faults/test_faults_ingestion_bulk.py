@@ -53,6 +53,8 @@ def command(lab: Lab, folder: Path, *options: str) -> "subprocess.Popen[str]":
         text=True,
         cwd=lab.folder,
         env={key: value for key, value in os.environ.items() if not key.startswith("STEELYARD_")},
+        # A shell that runs this in the background has its children ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
