@@ -81,7 +81,7 @@ def request(question: str) -> bytes:
     """A streamed chat request as it goes over the wire."""
     fields = {"messages": [{"role": "user", "content": question}], "stream": True, "reranking_strategy": "slice"}
     body = json.dumps(fields)
-    head = ("POST /v1/chat/completions HTTP/1.1", "Host: x", "Content-Type: application/json")
+    head = ("POST /v1/chat/completions HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json")
     return "\r\n".join((*head, f"Content-Length: {len(body)}", "", body)).encode()
 
 
