@@ -5,7 +5,7 @@ listwise model's may not: they are sent in one, and what is refused is refused w
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .port import RerankBackendError, RowFault
@@ -13,6 +13,8 @@ from .reasons import BackendReason
 
 Ask = Callable[[Sequence[str]], Awaitable[list[float]]]
 """Sends texts in one request. Raises RerankBackendError `rejected` for what the server refused to read."""
+AskNamed = Callable[[Sequence[str]], Awaitable[tuple[list[float], str | None]]]
+"""The same for a server that may name the model which scored; None when a reply names none."""
 
 ISOLATION_CALLS = 16
 """Requests that may be spent in all on finding refused texts; the longest of 100 takes 9."""
@@ -62,15 +64,25 @@ async def scored(texts: Sequence[str], ask: Ask, limits: Limits) -> list[float |
     return [score for score in scores if score is not None]
 
 
-def one_model(named: Collection[str]) -> str | None:
-    """The model that the batches of one reply name, None when none names one.
+async def scored_by_one(
+    texts: Sequence[str], ask: AskNamed, limits: Limits
+) -> tuple[list[float | RowFault], str | None]:
+    """Do as `scored` does, and return also the model that the replies name, None when none names one.
 
-    Raises RerankBackendError `bad_reply` for two: scores of two models are no one list.
+    Raises RerankBackendError `bad_reply` when they name two: scores of two models are no one list.
     """
-    models = sorted(set(named))
-    if len(models) > 1:
-        raise RerankBackendError(BackendReason.BAD_REPLY, f"the batches were scored by {' and '.join(models)}")
-    return models[0] if models else None
+    named: set[str] = set()
+
+    async def asked(batch: Sequence[str]) -> list[float]:
+        scores, model = await ask(batch)
+        if model is not None:
+            named.add(model)
+        return scores
+
+    scores = await scored(texts, asked, limits)
+    if len(named) > 1:
+        raise RerankBackendError(BackendReason.BAD_REPLY, f"the batches were scored by {' and '.join(sorted(named))}")
+    return scores, next(iter(named), None)
 
 
 async def _all(score: Callable[[Sequence[int]], Awaitable[None]], batches: Sequence[Sequence[int]]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from .batching import Limits, one_model, scored
+from .batching import Limits, scored_by_one
 from .http import ModelServer, reason_of_status
 from .port import RerankBackendError, RowFault
 from .reasons import BackendReason
@@ -46,10 +46,8 @@ class CohereBackend:
     async def scores(self, query: str, texts: Sequence[str]) -> list[float | RowFault]:
         """See RerankBackend."""
         limits = Limits(MAX_ROWS, MAX_TEXT_BYTES, pointwise=self._dialect.model == "pointwise")
-        named: list[str] = []
         try:
-            scores = await scored(texts, partial(self._ask, query, named), limits)
-            returned = one_model(named)
+            scores, returned = await scored_by_one(texts, partial(self._ask, query), limits)
         except RerankBackendError:
             self._check.forget()
             raise
@@ -60,7 +58,7 @@ class CohereBackend:
         """See RerankBackend."""
         await self._check()
 
-    async def _ask(self, query: str, named: list[str], texts: Sequence[str]) -> list[float]:
+    async def _ask(self, query: str, texts: Sequence[str]) -> tuple[list[float], str | None]:
         documents = [{"text": text} for text in texts] if self._dialect.documents == "object" else list(texts)
         sent: dict[str, Any] = {"model": self.model_id, "query": query, "documents": documents}
         if self._dialect.top_n == "send":
@@ -68,9 +66,8 @@ class CohereBackend:
         reply = await self._server.post(self._dialect.path, sent)
         if not isinstance(reply, Mapping) or not isinstance(reply.get("results"), list):
             raise RerankBackendError(BackendReason.BAD_REPLY, "the server answered no list under `results`")
-        if isinstance(reply.get("model"), str):
-            named.append(reply["model"])
-        return scores_of(reply["results"], len(texts), "relevance_score", self._dialect.scale)
+        scores = scores_of(reply["results"], len(texts), "relevance_score", self._dialect.scale)
+        return scores, reply["model"] if isinstance(reply.get("model"), str) else None
 
     async def _look(self) -> None:
         if self._dialect.listing:

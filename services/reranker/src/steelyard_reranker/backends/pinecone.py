@@ -19,7 +19,7 @@ from pinecone.errors.exceptions import (
 )
 
 from ..pairs.format import CrossEncoderFormat
-from .batching import Limits, one_model, scored
+from .batching import Limits, scored_by_one
 from .bounded_transport import BoundedTransport
 from .http import reason_of_status, retry_after_s
 from .port import RerankBackendError, RowFault
@@ -68,10 +68,9 @@ class PineconeBackend:
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float | RowFault]:
         """See RerankBackend."""
-        named: list[str] = []
+        limits = Limits(self._most_rows, MAX_TEXT_BYTES)
         try:
-            scores = await scored(texts, partial(self._ask, query, named), Limits(self._most_rows, MAX_TEXT_BYTES))
-            returned = one_model(named)
+            scores, returned = await scored_by_one(texts, partial(self._ask, query), limits)
         except RerankBackendError:
             self._check.forget()
             raise
@@ -82,7 +81,7 @@ class PineconeBackend:
         """See RerankBackend. Looks at the model's page in the plan at most once a minute."""
         await self._check()
 
-    async def _ask(self, query: str, named: list[str], texts: Sequence[str]) -> list[float]:
+    async def _ask(self, query: str, texts: Sequence[str]) -> tuple[list[float], str | None]:
         result = await _called(
             lambda: self._inference.rerank(
                 model=self.model_id,
@@ -94,8 +93,7 @@ class PineconeBackend:
             )
         )
         rows = [{"index": row.index, "score": row.score} for row in result.data]
-        named.append(result.model)
-        return scores_of(rows, len(texts), "score", Scale.PROBABILITY)
+        return scores_of(rows, len(texts), "score", Scale.PROBABILITY), result.model
 
     async def _look(self) -> None:
         model = await _called(lambda: self._inference.get_model(model=self.model_id))
