@@ -1,5 +1,6 @@
 """Scoring with a model in this process: in a thread, given up when nobody waits, one over-long text at a time."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from threading import Event
 
@@ -7,14 +8,36 @@ from steelyard_models.encoder import GoOn
 from steelyard_models.errors import ModelError, QueryTooLongError, TextTooLongError
 from steelyard_runtime.blocking import Workers
 
-from .port import RerankBackendError, RowFault
+from .port import RerankBackendError, RowFault, checked
 from .reasons import BackendReason
 
 Model = Callable[[str, Sequence[str], GoOn], Sequence[float]]
 """Scores in [0, 1] of texts for a query; raises steelyard_models' errors."""
 
+_PROBE_TEXT = "A steelyard weighs a load against a counterweight."
 
-async def in_thread(workers: Workers, model: Model, query: str, texts: Sequence[str]) -> list[float | RowFault]:
+
+class InProcessBackend(ABC):
+    """Scores in `scoring`, and probes in `probing`, so that a model that is only busy is not taken for a dead one."""
+
+    def __init__(self, *, scoring: Workers, probing: Workers) -> None:
+        self._scoring = scoring
+        self._probing = probing
+
+    async def scores(self, query: str, texts: Sequence[str]) -> list[float | RowFault]:
+        """See RerankBackend."""
+        return await _in_thread(self._scoring, self._scores, query, texts)
+
+    async def probe(self) -> None:
+        """See RerankBackend."""
+        checked(await _in_thread(self._probing, self._scores, "probe", [_PROBE_TEXT]), 1)
+
+    @abstractmethod
+    def _scores(self, query: str, texts: Sequence[str], go_on: GoOn) -> list[float]:
+        """See Model."""
+
+
+async def _in_thread(workers: Workers, model: Model, query: str, texts: Sequence[str]) -> list[float | RowFault]:
     """Score in one of `workers`; cancelling this call tells the model to stop. Raises `model_failed`."""
     abandoned = Event()
     try:

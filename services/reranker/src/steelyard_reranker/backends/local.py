@@ -13,29 +13,22 @@ from steelyard_models.local_reranker import LateInteractionReranker
 from steelyard_runtime.blocking import Workers
 
 from ..pairs.format import LateInteractionFormat
-from .in_process import in_thread
-from .port import RowFault, checked
-
-PROBE_TEXT = "A steelyard weighs a load against a counterweight."
+from .in_process import InProcessBackend
 
 
-class LocalBackend:
-    """Scores by MaxSim in `scoring`. Raises steelyard_models' errors when the model's files are absent or damaged.
-
-    Its probe runs in `probing`, so that a model that is only busy is not taken for a dead one.
-    """
+class LocalBackend(InProcessBackend):
+    """Scores by MaxSim. Raises steelyard_models' errors when the model's files are absent or damaged."""
 
     def __init__(
         self, model_id: str, model_dir: Path | None, threads: int, *, scoring: Workers, probing: Workers
     ) -> None:
+        super().__init__(scoring=scoring, probing=probing)
         model = load_catalogue().model(model_id)
         encoder = OnnxTextEncoder(locate(model_id, model_dir), threads=threads, max_tokens=model.max_tokens)
         self.model_id = f"late-interaction:{model.name}"
         self.revision = model.revision
         self.format = LateInteractionFormat(encoder.tokenizer, encoder.max_tokens)
         self._model = LateInteractionReranker(encoder)
-        self._scoring = scoring
-        self._probing = probing
 
     @property
     def policy(self) -> dict[str, object]:
@@ -45,14 +38,6 @@ class LocalBackend:
             "revision": self.revision,
             "calibration": self._model.calibration.digest(),
         }
-
-    async def scores(self, query: str, texts: Sequence[str]) -> list[float | RowFault]:
-        """See RerankBackend."""
-        return await in_thread(self._scoring, self._scores, query, texts)
-
-    async def probe(self) -> None:
-        """See RerankBackend."""
-        checked(await in_thread(self._probing, self._scores, "probe", [PROBE_TEXT]), 1)
 
     def _scores(self, query: str, texts: Sequence[str], go_on: GoOn) -> list[float]:
         return [float(score) for score in self._model.scores(query, texts, go_on=go_on)]
