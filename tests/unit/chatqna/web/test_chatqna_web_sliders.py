@@ -29,7 +29,7 @@ def test_what_was_not_moved_is_not_asked_for() -> None:
     given = {"top_n": "3", "threshold": "0.5", "token_cost_alpha": "0.0025", "strategy": "adaptive"}
     request = asked(recorded(), given)
     assert (request.top_n, request.threshold, request.settings.model_fields_set) == (None, None, set())
-    assert (request.ledger_id, request.strategy) == ("l", Strategy.ADAPTIVE)
+    assert (request.ledger, request.strategy) == (recorded(), Strategy.ADAPTIVE)
 
 
 def test_what_was_moved_is_asked_for_and_0_is_a_value() -> None:

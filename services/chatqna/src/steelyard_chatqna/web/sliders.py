@@ -49,7 +49,7 @@ def asked(ledger: Ledger, given: Mapping[str, str]) -> ReplayRequest:
 
     Raises `invalid_request` naming the setting for a position that is no value of it.
     """
-    body: dict[str, Any] = {"ledger_id": ledger.ledger_id, "settings": {}}
+    body: dict[str, Any] = {"ledger": ledger, "settings": {}}
     if "strategy" in given:
         body["strategy"] = given["strategy"]
     for slider in sliders(ledger):
