@@ -7,6 +7,7 @@ from steelyard_contracts.chat import EvidenceOverrides
 from steelyard_contracts.enums import HierarchicalMode, SearchType, Strategy
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime.guard import Caller
+from steelyard_runtime.scopes import named_scopes
 
 from .settings import ChatqnaSettings
 
@@ -72,11 +73,7 @@ class Ask:
 
 def _scopes(named: list[str] | None, existing: tuple[str, ...], caller: Caller) -> tuple[str, ...]:
     if caller.scopes is None:
-        wanted = tuple(dict.fromkeys(named or existing[:1]))
-        unknown = [scope for scope in wanted if scope not in existing]
-        if unknown:
-            raise SteelyardError(ErrorCode.SCOPE_UNKNOWN, f"scopes: {', '.join(unknown)} does not exist")
-        return wanted
+        return named_scopes(named, existing)
     covered = tuple(scope for scope in existing if scope in caller.scopes)
     if not covered:
         raise SteelyardError(ErrorCode.SCOPE_FORBIDDEN, "the API key covers no scope that exists")

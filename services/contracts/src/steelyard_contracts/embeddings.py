@@ -1,11 +1,13 @@
 """OpenAI's embeddings endpoint, and the OPEA form of it (`TextDoc` in, `EmbedDoc` out)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Discriminator, Field, RootModel, Tag
 
 from .base import NonNegativeInt, Number, PositiveInt, Request, Response, Text
 from .documents import TokenUsage
+from .enums import Stage
+from .errors import ErrorCode, UpstreamError
 from .vectors import Vector
 
 
@@ -64,3 +66,22 @@ class EmbeddingResponse(Response):
     data: list[EmbeddingData]
     usage: TokenUsage
     model_revision: str = Field(default="", description="Digest of the weights that made the vectors.")
+
+
+class RunningModel(NamedTuple):
+    """The model that an embedding service runs: its name, the exact weights, and the length of its vectors."""
+
+    model_id: str
+    revision: str
+    dimension: int
+
+
+def model_of(info: Any) -> RunningModel:
+    """The model that the embedding service's `/info` names; raises UpstreamError `upstream_bad_reply` without one."""
+    try:
+        model = info["models"]["embedding"]
+        return RunningModel(str(model["id"]), str(model["revision"]), int(model["dimension"]))
+    except (KeyError, TypeError, ValueError):
+        raise UpstreamError(
+            ErrorCode.UPSTREAM_BAD_REPLY, "embedding does not say which model it runs", stage=Stage.EMBEDDING
+        ) from None

@@ -2,6 +2,7 @@
 
 from steelyard_contracts.dataprep import DocumentInfo, DocumentList
 from steelyard_contracts.errors import ErrorCode, SteelyardError
+from steelyard_runtime.scopes import named_scopes
 from steelyard_store.port import ChunkReader, ChunkWriter
 from steelyard_store.records import DocumentSummary, Filter
 
@@ -20,9 +21,7 @@ class Catalogue:
 
     def scope(self, given: str | None) -> str:
         """The scope to ingest into; raises `scope_unknown`."""
-        if given is None:
-            return self._scopes[0]
-        return self._known([given])[0]
+        return named_scopes(None if given is None else [given], self._scopes)[0]
 
     async def documents(self, scopes: list[str] | None, after: str | None, limit: int) -> DocumentList:
         """One page of the documents of `scopes` (None = the default scope), by id. Raises StoreError."""
@@ -50,17 +49,7 @@ class Catalogue:
             return await self._writer.delete(its_id, within=within) or on_their_way
 
     def _filter(self, scopes: list[str] | None) -> Filter:
-        if scopes is None:
-            return Filter([self._scopes[0]])
-        if not scopes:
-            raise SteelyardError(ErrorCode.SCOPE_REQUIRED, "scopes: is empty; documents are seen by named scopes only")
-        return Filter(self._known(scopes))
-
-    def _known(self, scopes: list[str]) -> list[str]:
-        unknown = sorted(set(scopes) - set(self._scopes))
-        if unknown:
-            raise SteelyardError(ErrorCode.SCOPE_UNKNOWN, f"scopes: {', '.join(unknown)} does not exist")
-        return scopes
+        return Filter(named_scopes(scopes, self._scopes))
 
 
 def _info(summary: DocumentSummary) -> DocumentInfo:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from steelyard_contracts.embeddings import EmbeddingData, EmbeddingRequest, EmbeddingResponse
+from steelyard_contracts.embeddings import EmbeddingData, EmbeddingRequest, EmbeddingResponse, model_of
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_runtime.http import Upstream
@@ -14,19 +14,13 @@ from steelyard_store.records import ModelIdentity
 _BATCH = 32
 """Texts per embedding request: enough to fill the model's batches, few enough that a question can get in between."""
 
+
 _INFO_TIMEOUT_S = 2.0
 
 
 async def running_model(embedding: Upstream) -> ModelIdentity:
     """The model that the embedding service runs; raises UpstreamError when it does not say."""
-    reply = await embedding.get_json("/info", _INFO_TIMEOUT_S)
-    try:
-        model = reply["models"]["embedding"]
-        return ModelIdentity(str(model["id"]), str(model["revision"]), int(model["dimension"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise UpstreamError(
-            ErrorCode.UPSTREAM_BAD_REPLY, "embedding does not say which model it runs", stage=Stage.EMBEDDING
-        ) from error
+    return ModelIdentity(*model_of(await embedding.get_json("/info", _INFO_TIMEOUT_S)))
 
 
 async def embed(embedding: Upstream, texts: Sequence[str]) -> npt.NDArray[np.float32]:

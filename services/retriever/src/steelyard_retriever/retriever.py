@@ -5,17 +5,17 @@ Errors::
     EmbeddingsMissingError     a candidate's stored embedding could not be read; selection without it would be wrong
 """
 
-from typing import Any
-
 import numpy as np
 
 from steelyard_contracts.documents import CandidateMetadata, SearchedMultimodalDoc, TextDoc
-from steelyard_contracts.enums import Outcome, Stage, Strategy
+from steelyard_contracts.embeddings import model_of
+from steelyard_contracts.enums import Outcome, Strategy
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_contracts.retrieval import RetrievalRequest
 from steelyard_contracts.vectors import Vector
 from steelyard_runtime import logs
 from steelyard_runtime.http import Upstream
+from steelyard_runtime.scopes import named_scopes
 from steelyard_store.errors import ModelMismatch
 from steelyard_store.port import ChunkReader
 from steelyard_store.records import Filter, ModelIdentity
@@ -81,7 +81,7 @@ class Retriever:
             reply = await self._embedding.get_json("/info", _INFO_TIMEOUT_S)
         except UpstreamError:
             return  # its own readiness says so; searching with a caller's vector needs the store only
-        running = _model_of(reply)
+        running = ModelIdentity(*model_of(reply))
         if running != info.model:
             raise ModelMismatch(stored=info.model, given=running)
 
@@ -115,28 +115,11 @@ class Retriever:
         return found, await self._store.embeddings(ids, allowed)
 
     def _allowed(self, request: RetrievalRequest) -> Filter:
-        known = self._settings.steelyard_scopes
-        scopes = [known[0]] if request.scopes is None else request.scopes
-        if not scopes:
-            raise SteelyardError(ErrorCode.SCOPE_REQUIRED, "scopes: is empty; a search sees only named scopes")
-        unknown = sorted(set(scopes) - set(known))
-        if unknown:
-            raise SteelyardError(ErrorCode.SCOPE_UNKNOWN, f"scopes: {', '.join(unknown)} does not exist")
+        scopes = named_scopes(request.scopes, self._settings.steelyard_scopes)
         constraints = request.constraints
         if constraints is None:
             return Filter(scopes)
         return Filter(scopes, document_ids=constraints.document_ids, sources=constraints.sources)
-
-
-def _model_of(info: Any) -> ModelIdentity:
-    """The model that the embedding service's `/info` names; raises `upstream_bad_reply` when it names none."""
-    try:
-        model = info["models"]["embedding"]
-        return ModelIdentity(str(model["id"]), str(model["revision"]), int(model["dimension"]))
-    except (KeyError, TypeError, ValueError):
-        raise UpstreamError(
-            ErrorCode.UPSTREAM_BAD_REPLY, "embedding does not say which model it runs", stage=Stage.EMBEDDING
-        ) from None
 
 
 def _metadata(candidate: Candidate, vector: Vector | None) -> CandidateMetadata:
