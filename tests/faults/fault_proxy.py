@@ -7,9 +7,11 @@ requests run side by side over the same connections.
 import asyncio
 import gzip
 import re
-import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+
+from tests.harness.in_thread import InThread
 
 DRIP_S = 0.05
 
@@ -262,33 +264,28 @@ class FaultProxy:
     choose: Callable[[str], Fault | None] = lambda _head: None
     url: str = ""
     heads: list[str] = field(default_factory=list)
-    _loop: asyncio.AbstractEventLoop | None = None
-    _thread: threading.Thread | None = None
+    _served: InThread | None = None
     _serving: set[asyncio.Task[None]] = field(default_factory=set)
 
     def start(self) -> "FaultProxy":
-        started = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run(started)), daemon=True)
-        self._thread.start()
-        assert started.wait(10)
+        self._served = InThread(self._listening())
+        self.url = self._served.url
         return self
 
     def stop(self) -> None:
-        assert self._loop is not None
-        assert self._thread is not None
-        self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join(10)
+        assert self._served is not None
+        self._served.stop()
 
-    async def _run(self, started: threading.Event) -> None:
-        self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+    @asynccontextmanager
+    async def _listening(self) -> AsyncIterator[str]:
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**24)
-        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        started.set()
-        await self._stopping.wait()
-        server.close()
-        for task in list(self._serving):
-            task.cancel()
-        await asyncio.gather(*self._serving, return_exceptions=True)
+        try:
+            yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        finally:
+            server.close()
+            for task in list(self._serving):
+                task.cancel()
+            await asyncio.gather(*self._serving, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

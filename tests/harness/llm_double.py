@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from .in_thread import InThread, served
+
 Messages = list[dict[str, str]]
 
 _CONTEXT = re.compile(r"^\[(\d+)\] (.*?)(?=^\[\d+\] |^</context>)", re.S | re.M)
@@ -40,44 +42,26 @@ class LlmDouble:
     fault: str | None = None
     requests: list[dict[str, object]] = field(default_factory=list)
     cancelled: threading.Event = field(default_factory=threading.Event)
-    _loop: asyncio.AbstractEventLoop | None = None
-    _thread: threading.Thread | None = None
+    _served: InThread | None = None
 
     def start(self) -> "LlmDouble":
-        started = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(started,), daemon=True)
-        self._thread.start()
-        assert started.wait(10)
-        return self
-
-    def stop(self) -> None:
-        assert self._loop is not None
-        assert self._thread is not None
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-
-    def reset(self) -> None:
-        self.answer, self.fault = first_sentence_of_evidence, None
-        self.requests.clear()
-        self.cancelled.clear()
-
-    def _run(self, started: threading.Event) -> None:
-        self._loop = asyncio.new_event_loop()
-        asyncio.set_event_loop(self._loop)
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_get("/v1/models", self._models)
         app.router.add_post("/apply-template", self._template)
         app.router.add_post("/tokenize", self._tokenize)
         app.router.add_post("/v1/chat/completions", self._chat)
-        runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=1)
-        self._loop.run_until_complete(runner.setup())
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        self._loop.run_until_complete(site.start())
-        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        started.set()
-        self._loop.run_forever()
-        self._loop.run_until_complete(runner.cleanup())
-        self._loop.close()
+        self._served = InThread(served(app, handler_cancellation=True))
+        self.url = self._served.url
+        return self
+
+    def stop(self) -> None:
+        assert self._served is not None
+        self._served.stop()
+
+    def reset(self) -> None:
+        self.answer, self.fault = first_sentence_of_evidence, None
+        self.requests.clear()
+        self.cancelled.clear()
 
     async def _models(self, _request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [{"id": "double", "object": "model"}]})
