@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -20,11 +20,11 @@ from steelyard_store.records import (
     Filter,
     Hit,
     ModelIdentity,
-    PublishResult,
     StoreInfo,
 )
+from steelyard_store.threaded_writer import ThreadedWriter
 from steelyard_store.threads import HandleThreads
-from steelyard_store.tree import Tree, TreeHit
+from steelyard_store.tree import TreeHit
 from steelyard_store.validation import Float32, checked_ids, checked_query_vector
 
 # ruff: noqa: A002  `filter` is the port's word for this argument.
@@ -141,7 +141,7 @@ class EmbeddedReader:
         await self.close()
 
 
-class EmbeddedWriter:
+class EmbeddedWriter(ThreadedWriter):
     """``ChunkWriter`` over a store file; a call that was begun finishes even if its caller is cancelled.
 
     Args:
@@ -150,36 +150,4 @@ class EmbeddedWriter:
     """
 
     def __init__(self, path: Path | str, *, busy_timeout_s: float = 10.0) -> None:
-        self._store = EmbeddedWriting(Path(path), busy_timeout_s)
-        self._threads = _Threads("store-writer", 1, str(path))
-
-    async def initialise(self, model: ModelIdentity) -> StoreInfo:
-        """See ``ChunkWriter.initialise``."""
-        return await self._threads.run(lambda: self._store.initialise(model))
-
-    async def publish(
-        self,
-        document: Document,
-        chunks: Sequence[Chunk],
-        vectors: ArrayLike,
-        model: ModelIdentity,
-        tree: Tree | None = None,
-    ) -> PublishResult:
-        """See ``ChunkWriter.publish``."""
-        return await self._threads.run(lambda: self._store.publish(document, chunks, vectors, model, tree))
-
-    async def delete(self, document_id: str, *, within: Filter | None = None) -> bool:
-        """See ``ChunkWriter.delete``."""
-        return await self._threads.run(lambda: self._store.delete(document_id, within))
-
-    async def close(self) -> None:
-        """See ``ChunkWriter.close``."""
-        await self._threads.close(self._store.close)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.close()
+        super().__init__(EmbeddedWriting(Path(path), busy_timeout_s), str(path))
