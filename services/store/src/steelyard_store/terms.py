@@ -52,6 +52,11 @@ def index_terms(text: str) -> str:
     return " ".join(_terms(text, single_characters=True))
 
 
+def chunk_terms(text: str, title: str, section: str) -> tuple[str, str]:
+    """Return the terms of a chunk's text, and those of its heading; what a heading is holds for every store."""
+    return index_terms(text), index_terms(f"{title} {section}")
+
+
 def query_terms(text: str, limit: int) -> list[str]:
     """Return the first ``limit`` distinct terms that a query asks for, in order of appearance."""
     distinct: dict[str, None] = {}

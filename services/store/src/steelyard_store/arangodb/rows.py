@@ -72,6 +72,7 @@ def tombstone_row(key: str, generation: int) -> Row:
 def chunk_rows(chunks: Sequence[Chunk], vectors: Float32, publication: str, staged_at: int) -> Iterator[Row]:
     """Rows of a publication's chunks; float32 values are exact as the doubles of JSON."""
     for index, (chunk, vector) in enumerate(zip(chunks, vectors, strict=True)):
+        body, heading = terms.chunk_terms(chunk.text, chunk.title, chunk.section)
         yield {
             "_key": f"{publication}-{index}",
             "publication": publication,
@@ -81,8 +82,8 @@ def chunk_rows(chunks: Sequence[Chunk], vectors: Float32, publication: str, stag
             "id_hex": hexed(chunk.chunk_id),
             **{field: getattr(chunk, field) for field in CHUNK_FIELDS},
             "embedding": vector.tolist(),
-            "body": terms.index_terms(chunk.text),
-            "heading": terms.index_terms(f"{chunk.title} {chunk.section}"),
+            "body": body,
+            "heading": heading,
         }
 
 

@@ -87,9 +87,7 @@ class EmbeddedWriting:
         matrix = checked_publication(document, chunks, vectors, model)
         above = checked_tree(document, chunks, tree, model)
         # Prepared before the lock is taken, so that other writers do not wait for it.
-        lexical = [
-            (terms.index_terms(chunk.text), terms.index_terms(f"{chunk.title} {chunk.section}")) for chunk in chunks
-        ]
+        lexical = [terms.chunk_terms(chunk.text, chunk.title, chunk.section) for chunk in chunks]
         blobs = [rows.vector_to_blob(vector) for vector in matrix]
         with self._transaction() as (connection, meta):
             check_same_model(meta.model, model)
