@@ -27,13 +27,6 @@ pytestmark = pytest.mark.timeout(1800 if UPDATES > 25 else 300)
 
 
 @pytest.fixture
-def embedder() -> Iterator[EmbedderDouble]:
-    double = EmbedderDouble().start()
-    yield double
-    double.stop()
-
-
-@pytest.fixture
 def lab(tmp_path: Path, embedder: EmbedderDouble) -> Iterator[Lab]:
     made = Lab(tmp_path, embedder)
     made.start()

@@ -15,13 +15,6 @@ _TMPFS_KIB = 1024
 
 
 @pytest.fixture
-def embedder() -> Iterator[EmbedderDouble]:
-    double = EmbedderDouble().start()
-    yield double
-    double.stop()
-
-
-@pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 1 MiB; skips where none can be mounted."""
     folder = tmp_path / "disk"

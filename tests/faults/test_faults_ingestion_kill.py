@@ -37,13 +37,6 @@ pytestmark = pytest.mark.timeout(7200 if FULL else 300)
 
 
 @pytest.fixture
-def embedder() -> Iterator[EmbedderDouble]:
-    double = EmbedderDouble().start()
-    yield double
-    double.stop()
-
-
-@pytest.fixture
 def lab(tmp_path: Path, embedder: EmbedderDouble) -> Iterator[Lab]:
     made = Lab(tmp_path, embedder)
     yield made
