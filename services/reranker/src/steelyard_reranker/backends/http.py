@@ -6,7 +6,7 @@ that a server says in an error reaches a log or a ledger but its status, because
 """
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from json import JSONDecodeError
 from typing import Any
 
@@ -79,15 +79,11 @@ class ModelServer:
         return RerankBackendError(reason, f"the model server at {self.base_url} answered {what}", hold_s=hold_s)
 
 
-def model_server(base_url: str, api_key: str | None) -> AbstractAsyncContextManager[ModelServer]:
+@asynccontextmanager
+async def model_server(base_url: str, api_key: str | None) -> AsyncIterator[ModelServer]:
     """Open the client of the server at `base_url`, which is shown `api_key` as a bearer token."""
-
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[ModelServer]:
-        async with Upstream(Stage.RERANKER, base_url, token=api_key, max_reply_bytes=MAX_REPLY_BYTES) as upstream:
-            yield ModelServer(upstream)
-
-    return opened()
+    async with Upstream(Stage.RERANKER, base_url, token=api_key, max_reply_bytes=MAX_REPLY_BYTES) as upstream:
+        yield ModelServer(upstream)
 
 
 def reason_of_status(status: int) -> BackendReason:
