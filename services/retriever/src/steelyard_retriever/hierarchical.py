@@ -82,15 +82,17 @@ async def hierarchical(
     When the reranker fails at any level, all levels are searched again by cosine: scores of two scales never stand in
     one list. The reply is then degraded. Raises StoreError.
     """
-    mode = request.hierarchical_mode
-    if mode is HierarchicalMode.THINKING:
-        try:
-            return await _Descent(store, rescorer, request, query, allowed, mode, remaining).run()
-        except UpstreamError as error:
-            quick = _Descent(store, rescorer, request, query, allowed, HierarchicalMode.QUICK, remaining)
-            failed = Degradation(stage=Stage.RETRIEVER, reason="hierarchical_rerank_failed", detail=error.detail)
-            return replace(await quick.run(), degraded=failed)
-    return await _Descent(store, rescorer, request, query, allowed, mode, remaining).run()
+
+    def descent(mode: HierarchicalMode) -> _Descent:
+        return _Descent(store, rescorer, request, query, allowed, mode, remaining)
+
+    if request.hierarchical_mode is HierarchicalMode.QUICK:
+        return await descent(HierarchicalMode.QUICK).run()
+    try:
+        return await descent(HierarchicalMode.THINKING).run()
+    except UpstreamError as error:
+        failed = Degradation(stage=Stage.RETRIEVER, reason="hierarchical_rerank_failed", detail=error.detail)
+        return replace(await descent(HierarchicalMode.QUICK).run(), degraded=failed)
 
 
 class _Descent:
