@@ -14,7 +14,7 @@ from steelyard_chatqna.llm.client import Delta
 from steelyard_chatqna.pipeline.evidence import Evidence
 from steelyard_chatqna.prompt import build_messages
 from steelyard_chatqna.settings import ChatqnaSettings
-from steelyard_chatqna.verdict import judge
+from steelyard_chatqna.verdict import Judge
 from steelyard_contracts.enums import ScoreKind
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_contracts.ledger import totals
@@ -336,13 +336,14 @@ def test_only_waiting_for_the_model_is_timed_as_the_model(monkeypatch: pytest.Mo
 
 def test_judging_does_not_hold_up_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     judging, go = threading.Event(), threading.Event()
+    judge = Judge.judge
 
-    def slow(*args: Any) -> Any:
+    def slow(judging_one: Judge, text: str) -> Any:
         judging.set()
         assert go.wait(20)
-        return judge(*args)
+        return judge(judging_one, text)
 
-    monkeypatch.setattr("steelyard_chatqna.gate.judge", slow)
+    monkeypatch.setattr(Judge, "judge", slow)
     workers = Workers("test", 1)
 
     async def work() -> str:

@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from steelyard_chatqna.gate import AnswerGate
+from steelyard_chatqna.grounding import attribution
+from steelyard_chatqna.grounding.claims import Claims, read_claims
 from steelyard_chatqna.grounding.evidence import SentChunk
-from steelyard_chatqna.verdict import Verdict, judge
+from steelyard_chatqna.grounding.sentences import Sentence
+from steelyard_chatqna.verdict import Judge, Verdict
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy
 from steelyard_runtime.blocking import Workers
 
@@ -109,35 +112,36 @@ class TestAbstain:
     def test_each_sentence_is_judged_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         judged: list[str] = []
 
-        def watched(text: str, *rest: object) -> Verdict:
-            judged.append(text)
-            return judge(text, *rest)  # type: ignore[arg-type]
+        def watched(answer: str, text: str, sentence: Sentence, *rest: object) -> Claims | None:
+            judged.append(answer[sentence.start : sentence.end])
+            return read_claims(answer, text, sentence, *rest)  # type: ignore[arg-type]
 
-        monkeypatch.setattr("steelyard_chatqna.gate.judge", watched)
+        monkeypatch.setattr(attribution, "read_claims", watched)
         fed(words(UNSUPPORTED), ATTRIBUTED, ABSTAIN)
-        assert judged == ["The pump is painted black. ", "It was made in 1987. ", UNSUPPORTED]
+        assert judged == ["The pump is painted black.", "It was made in 1987.", "Everybody likes it."]
 
 
 class TestVerdictsThatDisagree:
     """What a judge says of a part and of the whole need not agree; the gate has to be right either way."""
 
-    def said(self, text: str, *, cites: bool, groundless: bool) -> Verdict:
-        citations = judge(SEAL, QUESTION, SENT, ATTRIBUTED).citations if cites else ()
-        return Verdict(text, citations, (), 0, groundless)
+    @staticmethod
+    def decide(monkeypatch: pytest.MonkeyPatch, groundless: Callable[[str], bool]) -> None:
+        """Let every verdict have a citation, and be groundless as said."""
+        citations = Judge(QUESTION, SENT, ATTRIBUTED).judge(SEAL).citations
+
+        def said(_: Judge, text: str) -> Verdict:
+            return Verdict(text, citations, (), 0, groundless(text))
+
+        monkeypatch.setattr(Judge, "judge", said)
 
     def test_a_citation_in_a_groundless_part_opens_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(
-            "steelyard_chatqna.gate.judge", lambda text, *rest: self.said(text, cites=True, groundless=True)
-        )
+        self.decide(monkeypatch, lambda _: True)
         shown, gate, verdict = fed(words(SUPPORTED), ATTRIBUTED, ABSTAIN)
         assert set(shown) == {""}
         assert gate.must_abstain(verdict)
 
     def test_what_was_shown_is_not_taken_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(
-            "steelyard_chatqna.gate.judge",
-            lambda text, *rest: self.said(text, cites=True, groundless=text == SUPPORTED),
-        )
+        self.decide(monkeypatch, lambda text: text == SUPPORTED)
         shown, gate, verdict = fed(words(SUPPORTED), ATTRIBUTED, ABSTAIN)
         assert verdict.groundless
         assert not gate.must_abstain(verdict)

@@ -7,7 +7,7 @@ from steelyard_runtime.blocking import Workers
 
 from .grounding.evidence import SentChunk
 from .grounding.sentences import split_sentences
-from .verdict import Verdict, judge
+from .verdict import Judge, Verdict
 
 
 class AnswerGate:
@@ -31,8 +31,7 @@ class AnswerGate:
         workers: Workers,
     ) -> None:
         self.text = ""
-        self._question = question
-        self._sent = sent
+        self._judge = Judge(question, sent, mode)
         self._mode = mode
         self._policy = policy
         self._workers = workers
@@ -49,7 +48,7 @@ class AnswerGate:
 
     async def finish(self) -> Verdict:
         """The verdict on the whole answer."""
-        return await self._judge(self.text)
+        return await self._workers.run(self._judge.judge, self.text)
 
     def must_abstain(self, verdict: Verdict) -> bool:
         """Whether the answer has to be replaced; never true when part of it was shown."""
@@ -60,16 +59,13 @@ class AnswerGate:
         return self._release(verdict.text)
 
     async def _has_supported_sentence(self) -> bool:
-        """Judge the sentences that have become complete, each once."""
+        """Judge the answer up to its last complete sentence, when there is one more than before."""
         sentences = split_sentences(self.text[self._judged :])
         if len(sentences) < 2:
             return False
-        start, self._judged = self._judged, self._judged + sentences[-1].start
-        verdict = await self._judge(self.text[start : self._judged])
+        self._judged += sentences[-1].start
+        verdict = await self._workers.run(self._judge.judge, self.text[: self._judged])
         return bool(verdict.citations) and not verdict.groundless
-
-    async def _judge(self, text: str) -> Verdict:
-        return await self._workers.run(judge, text, self._question, self._sent, self._mode)
 
     def _release(self, text: str) -> str:
         new = text[self._shown :]

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from steelyard_contracts.answers import Citation, UnsupportedSpan
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy
 
-from .grounding.attribution import attribute
+from .grounding.attribution import Attributor
 from .grounding.evidence import SentChunk
 from .grounding.inline import resolve
 from .grounding.policy import Decision, decide
@@ -31,23 +32,36 @@ def sent_chunks(evidence: Sequence[Chunk]) -> tuple[SentChunk, ...]:
     )
 
 
-def judge(answer: str, question: str, sent: Sequence[SentChunk], mode: CitationMode) -> Verdict:
-    """Hold an answer against the evidence.
+class Judge:
+    """Holds one answer, as it grows, against the evidence.
 
     Support is always decided by aligning the answer's sentences; the citations come from there, or in mode `inline`
     from the model's own markers, of which the invented ones are removed and counted.
     """
-    if mode is CitationMode.ATTRIBUTED:
-        found = attribute(answer, sent, question)
-        text, citations, invented = answer, found.citations, 0
-    else:
-        resolved = resolve(answer, sent, question)
-        text, citations, invented = resolved.answer, resolved.citations, resolved.invented_markers
-        found = attribute(text, sent, question)
-    return Verdict(
-        text=text,
-        citations=tuple(citations),
-        unsupported=tuple(found.unsupported),
-        invented_markers=invented,
-        groundless=decide(found, GroundednessPolicy.ABSTAIN) is Decision.ABSTAIN,
-    )
+
+    def __init__(self, question: str, sent: Sequence[SentChunk], mode: CitationMode) -> None:
+        self._question = question
+        self._sent = sent
+        self._mode = mode
+
+    def judge(self, answer: str) -> Verdict:
+        """Judge the answer, or what there is of it; takes milliseconds of a processor."""
+        if self._mode is CitationMode.ATTRIBUTED:
+            found = self._attributor.attribute(answer)
+            text, citations, invented = answer, found.citations, 0
+        else:
+            resolved = resolve(answer, self._sent, self._question)
+            text, citations, invented = resolved.answer, resolved.citations, resolved.invented_markers
+            found = self._attributor.attribute(text)
+        return Verdict(
+            text=text,
+            citations=tuple(citations),
+            unsupported=tuple(found.unsupported),
+            invented_markers=invented,
+            groundless=decide(found, GroundednessPolicy.ABSTAIN) is Decision.ABSTAIN,
+        )
+
+    @cached_property
+    def _attributor(self) -> Attributor:
+        """Made with the first judgement, because reading the evidence belongs where judging is done."""
+        return Attributor(self._sent, self._question)

@@ -3,6 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard_chatqna.grounding import Attribution, SentChunk, attribute, text_sha256
+from steelyard_chatqna.grounding.attribution import Attributor
 from steelyard_chatqna.grounding.sentences import split_sentences
 from steelyard_contracts.documents import CandidateMetadata
 
@@ -248,3 +249,16 @@ def test_any_text_is_judged_with_spans_that_are_true(answer: str, texts: list[st
         assert 0.0 <= citation.support <= 1.0
         assert sent[citation.marker - 1].text[citation.quote_start : citation.quote_end] == citation.quote
     assert bool(result.unsupported) == bool(result.unsupported_facts)
+
+
+GROWING = (
+    "It weighs 8.5 kg. Tighten the cover bolts to 50 Nm and the base bolts to 50 Nm. It weighs 8.5 kg.\n"
+    "- The filter can be cleaned without tools\n- Die Pumpe ist schwarz lackiert.\n\nNo, it must not be run dry."
+)
+
+
+def test_an_answer_that_grows_is_judged_like_each_of_its_beginnings() -> None:
+    question = "How heavy is the AX-104-B, and may it run dry?"
+    growing = Attributor(chunks(PUMP, BOLTS), question)
+    for end in range(len(GROWING) + 1):
+        assert growing.attribute(GROWING[:end]) == judge(GROWING[:end], question=question), GROWING[:end]

@@ -9,11 +9,12 @@ shares no word with its source is reported as unsupported, which is the side on 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from steelyard_contracts.answers import Citation, UnsupportedSpan
 
 from .citing import cite
-from .claims import Claims, read_claims, read_question
+from .claims import Claims, Question, read_claims, read_question
 from .evidence import SentChunk
 from .facts import Fact, Kind, weight
 from .index import EvidenceIndex
@@ -43,36 +44,73 @@ class Attribution:
 
 
 def attribute(answer: str, sent: Sequence[SentChunk], question: str = "") -> Attribution:
-    """Find the support of every sentence of `answer` in the chunks that were `sent`.
+    """Find the support of every sentence of `answer` in the chunks that were `sent`; see `Attributor`."""
+    return Attributor(sent, question).attribute(answer)
 
-    `Citation.support` is the share, by weight, of the sentence's key facts that stand in the quote: a number, date or
-    identifier weighs 3, a name or a colour 2, a content word 1. A sentence of which only a part is supported has
-    citations for that part (their support is then below 1) and is marked unsupported as well.
 
-    `UnsupportedSpan.missing` names the facts that were not found, or the negation (`not`, `nicht`) by which only one
-    of answer and evidence denies the other. A bare yes or no is judged as the question it answers: a yes needs
-    evidence that affirms the question, a no evidence that denies it or has another value where the question has one.
-    """
-    index = EvidenceIndex(sent)
-    language = _language_of(answer, question, index)
-    asked = read_question(question, language)
-    matcher = Matcher(index, asked, language)
-    text = plain(answer)
-    citations: list[Citation] = []
-    unsupported: list[UnsupportedSpan] = []
-    known: list[str] = []
-    unknown: list[str] = []
-    for sentence in split_sentences(answer):
+class Attributor:
+    """Holds one answer, as it grows, against the chunks that were sent; a sentence is read again only if it changed."""
+
+    def __init__(self, sent: Sequence[SentChunk], question: str = "") -> None:
+        self._question = question
+        self._index = EvidenceIndex(sent)
+        self._asked: dict[str, tuple[Question, Matcher]] = {}
+        self._read: dict[tuple[str, int, str], _ReadSentence | None] = {}
+
+    def attribute(self, answer: str) -> Attribution:
+        """Find the support of every sentence of `answer`.
+
+        `Citation.support` is the share, by weight, of the sentence's key facts that stand in the quote: a number, date
+        or identifier weighs 3, a name or a colour 2, a content word 1. A sentence of which only a part is supported has
+        citations for that part (their support is then below 1) and is marked unsupported as well.
+
+        `UnsupportedSpan.missing` names the facts that were not found, or the negation (`not`, `nicht`) by which only
+        one of answer and evidence denies the other. A bare yes or no is judged as the question it answers: a yes needs
+        evidence that affirms the question, a no evidence that denies it or has another value where the question has
+        one.
+        """
+        language = _language_of(answer, self._question, self._index)
+        text = plain(answer)
+        read = [self._sentence(answer, text, sentence, language) for sentence in split_sentences(answer)]
+        claiming = [one for one in read if one is not None]
+        return Attribution(
+            citations=[citation for one in claiming for citation in one.citations],
+            unsupported=[one.unsupported for one in claiming if one.unsupported is not None],
+            supported_facts=[name for one in claiming for name in one.known],
+            unsupported_facts=[name for one in claiming for name in one.unknown],
+        )
+
+    def _sentence(self, answer: str, text: str, sentence: Sentence, language: Language) -> "_ReadSentence | None":
+        key = (language.code, sentence.start, answer[sentence.start : sentence.end])
+        if key not in self._read:
+            self._read[key] = self._judged(answer, text, sentence, language)
+        return self._read[key]
+
+    def _judged(self, answer: str, text: str, sentence: Sentence, language: Language) -> "_ReadSentence | None":
+        if language.code not in self._asked:
+            asked = read_question(self._question, language)
+            self._asked[language.code] = asked, Matcher(self._index, asked, language)
+        asked, matcher = self._asked[language.code]
         claims = read_claims(answer, text, sentence, asked, language)
         if claims is None:
-            continue
+            return None
         matches = matcher.match(claims)
+        known: list[str] = []
+        unknown: list[str] = []
         for group, match in zip(claims.groups, matches, strict=True):
             (known if match.holds else unknown).extend(_names(group, claims, answer))
-        citations += _cite_all(sentence, claims, matches, index)
-        if not all(match.holds for match in matches):
-            unsupported.append(_mark(sentence, matches, answer))
-    return Attribution(citations, unsupported, known, unknown)
+        holds = all(match.holds for match in matches)
+        citations = _cite_all(sentence, claims, matches, self._index)
+        return _ReadSentence(citations, None if holds else _mark(sentence, matches, answer), known, unknown)
+
+
+class _ReadSentence(NamedTuple):
+    """What one sentence of an answer adds to its attribution."""
+
+    citations: list[Citation]
+    unsupported: UnsupportedSpan | None
+    known: list[str]
+    unknown: list[str]
 
 
 def _language_of(answer: str, question: str, index: EvidenceIndex) -> Language:

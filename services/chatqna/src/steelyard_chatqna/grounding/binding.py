@@ -127,9 +127,12 @@ def unknown_sibling(unknown: Sequence[Fact], place: int, index: EvidenceIndex) -
 def has_sibling(fact: Fact, place: int, index: EvidenceIndex) -> bool:
     """Whether evidence sentence `place` names another identifier of the family of `fact`, and not `fact`."""
     family = fact.family
-    known = [other for other in index.sentences[place].facts.facts if other.kind is Kind.IDENTIFIER]
-    return (
-        bool(family)
-        and all(other.key != fact.key for other in known)
-        and any(other.family == family for other in known)
-    )
+    if not family:
+        return False
+    sibling = False
+    for other in index.sentences[place].facts.facts:
+        if other.kind is Kind.IDENTIFIER:
+            if other.key == fact.key:
+                return False
+            sibling = sibling or other.family == family
+    return sibling

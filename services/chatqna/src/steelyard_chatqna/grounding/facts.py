@@ -5,6 +5,7 @@ Spans are half-open and in code points of the whole text. `reading` finds the fa
 
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from .dates import Date
@@ -74,10 +75,7 @@ class Fact(NamedTuple):
     @property
     def family(self) -> str:
         """The letters that an identifier begins with: `AX-104` and `AX-200` are of one family."""
-        for position, char in enumerate(self.key):
-            if not char.isalpha():
-                return self.key[:position]
-        return ""
+        return _letters_before(self.key)
 
 
 class Facts(NamedTuple):
@@ -90,6 +88,11 @@ class Facts(NamedTuple):
     cues: list[tuple[int, int]]
     units: list[tuple[int, Unit]]
     denied: frozenset[int]
+
+
+@lru_cache(maxsize=4096)
+def _letters_before(key: str) -> str:
+    return next((key[:position] for position, char in enumerate(key) if not char.isalpha()), "")
 
 
 def weight(facts: Iterable[Fact]) -> float:

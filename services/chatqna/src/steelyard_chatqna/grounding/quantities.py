@@ -23,7 +23,7 @@ class Quantity(NamedTuple):
 
     def equals(self, other: "Quantity") -> bool:
         """Whether both can mean the same; a number without a unit equals the same number with any."""
-        if self.unit is None or other.unit is None:
+        if self.unit is None or other.unit is None or self.unit == other.unit:
             return not self.values.isdisjoint(other.values)
         if not comparable(self.unit.dimension, other.unit.dimension):
             return False
