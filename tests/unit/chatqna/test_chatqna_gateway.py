@@ -13,6 +13,7 @@ import pytest
 
 from steelyard_chatqna.answer import Answerer
 from steelyard_chatqna.gateway import Gateway
+from steelyard_chatqna.kept_ledgers import KeptLedgers
 from steelyard_chatqna.ledger_store import LedgerStore, LedgerStoreError
 from steelyard_chatqna.settings import ChatqnaSettings
 from steelyard_contracts.answers import Answered, Ledger
@@ -45,7 +46,7 @@ class Bench:
         llm: Any = self.llm
         try:
             answerer = Answerer(settings, llm, WordCounter(), grounding)
-            yield Gateway(settings, self.neighbours.parts, answerer, store, keeping)
+            yield Gateway(settings, self.neighbours.parts, answerer, KeptLedgers(store, keeping))
         finally:
             keeping.close()
             grounding.close()
@@ -229,10 +230,10 @@ class TestLedgers:
     def test_a_ledger_that_can_not_be_kept_does_not_take_the_answer_with_it_and_is_told(
         self, bench: Bench, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def full(_store: LedgerStore, _ledger: Ledger) -> bool:
+        def full(_store: LedgerStore, _ledgers: object) -> bool:
             raise LedgerStoreError("the disk is full")
 
-        monkeypatch.setattr(LedgerStore, "put", full)
+        monkeypatch.setattr(LedgerStore, "put_all", full)
         body = bench.use(completed)
         assert body["choices"][0]["message"]["content"] == SEAL
         extension = Answered.model_validate(body["steelyard"])
@@ -334,10 +335,10 @@ class TestBreakingOff:
     def test_a_ledger_that_can_not_be_kept_then_does_not_hide_what_happened(
         self, bench: Bench, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def full(_store: LedgerStore, _ledger: Ledger) -> bool:
+        def full(_store: LedgerStore, _ledgers: object) -> bool:
             raise LedgerStoreError("the disk is full")
 
-        monkeypatch.setattr(LedgerStore, "put", full)
+        monkeypatch.setattr(LedgerStore, "put_all", full)
         bench.llm.pieces = [BROKEN]
         with pytest.raises(UpstreamError, match="the stream broke"):
             bench.use(completed)

@@ -27,6 +27,11 @@ def ledger(ledger_id: str, question: str = "q") -> Ledger:
     return run(make)
 
 
+def put(store: LedgerStore, one: Ledger) -> bool:
+    (kept,) = store.put_all([one])
+    return kept
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "new folder" / "ledgers.db"
@@ -52,14 +57,14 @@ def store(path: Path, clock: Clock) -> Iterator[LedgerStore]:
 
 def test_what_is_kept_comes_back_whole(store: LedgerStore) -> None:
     given = ledger("one", "保守点検は? 👨\u200d👩")
-    assert store.put(given)
+    assert put(store, given)
     assert store.get("one") == given
     assert store.get("two") is None
 
 
 def test_the_same_id_is_replaced(store: LedgerStore) -> None:
-    store.put(ledger("one", "old"))
-    store.put(ledger("one", "new"))
+    put(store, ledger("one", "old"))
+    put(store, ledger("one", "new"))
     found = store.get("one")
     assert found is not None
     assert found.question == "new"
@@ -75,13 +80,13 @@ def test_the_kept_size_is_the_sum_of_the_sizes_whatever_happens(path: Path, cloc
 
     for _ in range(2):
         store = LedgerStore(path, 30, ROOM)
-        store.put(ledger("a"))
-        store.put(ledger("b"))
-        store.put(ledger("a", "a much longer question than before"))
+        put(store, ledger("a"))
+        put(store, ledger("b"))
+        put(store, ledger("a", "a much longer question than before"))
         kept, total = sizes()
         assert kept == [total] != [0]
         clock.now += 31 * DAY_S
-        store.put(ledger("c"))
+        put(store, ledger("c"))
         kept, total = sizes()
         assert kept == [total] != [0]
         store.close()
@@ -89,7 +94,7 @@ def test_the_kept_size_is_the_sum_of_the_sizes_whatever_happens(path: Path, cloc
 
 def test_a_restart_loses_nothing(path: Path, clock: Clock) -> None:
     first = LedgerStore(path, 30, ROOM)
-    first.put(ledger("one"))
+    put(first, ledger("one"))
     first.close()
     second = LedgerStore(path, 30, ROOM)
     assert second.get("one") == ledger("one").model_copy(update={"created_at": second.get("one").created_at})  # type: ignore[union-attr]
@@ -98,7 +103,7 @@ def test_a_restart_loses_nothing(path: Path, clock: Clock) -> None:
 
 def test_a_process_that_was_killed_loses_nothing(path: Path, clock: Clock) -> None:
     abandoned = LedgerStore(path, 30, ROOM)
-    abandoned.put(ledger("one"))
+    put(abandoned, ledger("one"))
     second = LedgerStore(path, 30, ROOM)
     assert second.get("one") is not None
     second.close()
@@ -109,21 +114,21 @@ class TestAge:
     def test_an_old_ledger_is_not_given_even_when_nothing_was_kept_since(
         self, store: LedgerStore, clock: Clock
     ) -> None:
-        store.put(ledger("one"))
+        put(store, ledger("one"))
         clock.now += 30 * DAY_S
         assert store.get("one") is not None
         clock.now += 1
         assert store.get("one") is None
 
     def test_the_next_one_removes_it_from_the_file(self, store: LedgerStore, clock: Clock, path: Path) -> None:
-        store.put(ledger("one"))
+        put(store, ledger("one"))
         clock.now += 30 * DAY_S + 1
-        store.put(ledger("two"))
+        put(store, ledger("two"))
         assert ids(path) == ["two"]
 
     def test_opening_removes_it_too(self, path: Path, clock: Clock) -> None:
         first = LedgerStore(path, 30, ROOM)
-        first.put(ledger("one"))
+        put(first, ledger("one"))
         first.close()
         clock.now += 30 * DAY_S + 1
         LedgerStore(path, 30, ROOM).close()
@@ -133,14 +138,14 @@ class TestAge:
 class TestOff:
     def test_no_days_keep_nothing(self, path: Path, clock: Clock) -> None:
         store = LedgerStore(path, 0, ROOM)
-        assert store.put(ledger("one")) is False
+        assert put(store, ledger("one")) is False
         assert store.get("one") is None
         store.close()
         assert ids(path) == []
 
     def test_switching_it_off_forgets_what_was_kept(self, path: Path, clock: Clock) -> None:
         first = LedgerStore(path, 30, ROOM)
-        first.put(ledger("one"))
+        put(first, ledger("one"))
         first.close()
         second = LedgerStore(path, 0, ROOM)
         assert second.get("one") is None
@@ -154,7 +159,7 @@ class TestSize:
         store = LedgerStore(path, 30, size * 3 + size // 2)
         for number in range(8):
             clock.now += 1
-            store.put(ledger(f"l-{number:02}"))
+            put(store, ledger(f"l-{number:02}"))
         store.close()
         assert ids(path) == ["l-05", "l-06", "l-07"]
 
@@ -162,7 +167,7 @@ class TestSize:
         size = kept_size(path, ledger("l-00"))
         store = LedgerStore(path, 30, size * 3)
         for number in range(3):
-            store.put(ledger(f"l-{number:02}"))
+            put(store, ledger(f"l-{number:02}"))
         store.close()
         assert ids(path) == ["l-00", "l-01", "l-02"]
 
@@ -170,7 +175,7 @@ class TestSize:
         size = kept_size(path, ledger("l-00"))
         store = LedgerStore(path, 30, size * 2)
         for number in (9, 5, 7):
-            store.put(ledger(f"l-{number:02}"))
+            put(store, ledger(f"l-{number:02}"))
             clock.now -= 10
         store.close()
         assert ids(path) == ["l-05", "l-07"]
@@ -178,8 +183,8 @@ class TestSize:
     def test_one_that_is_larger_than_everything_is_not_kept_and_drops_no_other(self, path: Path, clock: Clock) -> None:
         size = kept_size(path, ledger("l-00"))
         store = LedgerStore(path, 30, size * 2)
-        store.put(ledger("l-00"))
-        assert store.put(ledger("huge", "x" * size * 3)) is False
+        put(store, ledger("l-00"))
+        assert put(store, ledger("huge", "x" * size * 3)) is False
         assert store.get("huge") is None
         assert store.get("l-00") is not None
         store.close()
@@ -192,7 +197,7 @@ def test_many_threads_at_once_lose_nothing(store: LedgerStore, path: Path) -> No
     def work(worker: int) -> None:
         try:
             for number in range(10):
-                assert store.put(given[f"{worker}-{number}"])
+                assert put(store, given[f"{worker}-{number}"])
                 assert store.get(f"{worker}-{number}") is not None
         except BaseException as error:  # noqa: BLE001  handed to the test's own thread
             faults.append(error)
@@ -208,8 +213,8 @@ def test_many_threads_at_once_lose_nothing(store: LedgerStore, path: Path) -> No
 
 def test_two_processes_may_share_the_file(path: Path, store: LedgerStore) -> None:
     other = LedgerStore(path, 30, ROOM)
-    other.put(ledger("theirs"))
-    store.put(ledger("ours"))
+    put(other, ledger("theirs"))
+    put(store, ledger("ours"))
     assert store.get("theirs") is not None
     assert other.get("ours") is not None
     other.close()
@@ -225,7 +230,7 @@ path, name, body, room, count = sys.argv[1:]
 store = LedgerStore(Path(path), 30, int(room))
 made = Ledger.model_validate_json(Path(body).read_bytes())
 for number in range(int(count)):
-    assert store.put(made.model_copy(update={"ledger_id": f"{name}-{number:05}"}))
+    assert store.put_all([made.model_copy(update={"ledger_id": f"{name}-{number:05}"})]) == [True]
     print(f"{name}-{number:05}", flush=True)
 """
 
@@ -285,7 +290,7 @@ def test_the_files_on_disk_are_bounded_too(path: Path) -> None:
     size = kept_size(path, ledger("l-00"))
     store = LedgerStore(path, 30, size * 50)
     for number in range(500):
-        store.put(ledger(f"l-{number:04}"))
+        put(store, ledger(f"l-{number:04}"))
     on_disk = sum(one.stat().st_size for one in path.parent.iterdir())
     store.close()
     assert on_disk < 3 * size * 50 + 1100 * 4096  # its pages, and a write-ahead log of at most 1,000 pages and a bit
@@ -294,7 +299,7 @@ def test_the_files_on_disk_are_bounded_too(path: Path) -> None:
 def test_the_newest_that_may_be_read_come_first(store: LedgerStore, clock: Clock) -> None:
     for number in range(5):
         clock.now += 1
-        store.put(ledger(f"l-{number}", "even" if number % 2 == 0 else "odd"))
+        put(store, ledger(f"l-{number}", "even" if number % 2 == 0 else "odd"))
     assert [one.ledger_id for one in store.newest(2, lambda one: one.question == "even")] == ["l-4", "l-2"]
     assert [one.ledger_id for one in store.newest(9, lambda _: True)] == ["l-4", "l-3", "l-2", "l-1", "l-0"]
     clock.now += 31 * DAY_S
@@ -311,7 +316,7 @@ class TestFaults:
     def test_a_damaged_database_is_one_too(self, path: Path, clock: Clock) -> None:
         first = LedgerStore(path, 30, ROOM)
         for number in range(50):
-            first.put(ledger(str(number)))
+            put(first, ledger(str(number)))
         first.close()
         damaged = bytearray(path.read_bytes())
         damaged[4096:] = b"\xa5" * (len(damaged) - 4096)
@@ -333,7 +338,7 @@ class TestFaults:
     def test_a_row_that_holds_no_ledger_is_one_too_and_is_not_quoted(
         self, store: LedgerStore, path: Path, body: object
     ) -> None:
-        store.put(ledger("one", "CANARY"))
+        put(store, ledger("one", "CANARY"))
         with sqlite3.connect(path) as connection:
             connection.execute("UPDATE ledgers SET body = ?", (body,))
         connection.close()
@@ -345,7 +350,7 @@ class TestFaults:
         store = LedgerStore(path, 30, ROOM)
         store.close()
         with pytest.raises(LedgerStoreError):
-            store.put(ledger("one"))
+            put(store, ledger("one"))
         with pytest.raises(LedgerStoreError):
             store.get("one")
 
@@ -355,11 +360,11 @@ class TestFaults:
                 "CREATE TRIGGER no BEFORE INSERT ON ledgers BEGIN SELECT RAISE(ABORT, 'disk is full'); END"
             )
         with pytest.raises(LedgerStoreError, match="disk is full"):
-            store.put(ledger("one"))
+            put(store, ledger("one"))
         with connection:
             connection.execute("DROP TRIGGER no")
         connection.close()
-        assert store.put(ledger("two"))
+        assert put(store, ledger("two"))
         assert ids(path) == ["two"]
 
 
@@ -375,7 +380,7 @@ def ids(path: Path) -> list[str]:
 def kept_size(path: Path, one: Ledger) -> int:
     """What a ledger takes, as the store counts it; the file is empty again afterwards."""
     store = LedgerStore(path, 30, ROOM)
-    store.put(one)
+    put(store, one)
     store.close()
     connection = sqlite3.connect(path)
     with connection:

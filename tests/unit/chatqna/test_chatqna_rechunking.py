@@ -11,6 +11,7 @@ import pytest
 
 from steelyard_chatqna.answer import Answerer
 from steelyard_chatqna.gateway import Gateway
+from steelyard_chatqna.kept_ledgers import KeptLedgers
 from steelyard_chatqna.ledger_store import LedgerStore
 from steelyard_chatqna.llm.client import LlmClient
 from steelyard_chatqna.settings import ChatqnaSettings
@@ -101,7 +102,7 @@ def sent_to_the_client(folder: Path, cuts: Iterator[Sequence[bytes]], check: Cal
         store = LedgerStore(folder / "ledgers.db", 0, 2**20)
         try:
             answerer = Answerer(settings, LlmClient(server, "m"), WordCounter(), grounding)
-            gateway = Gateway(settings, neighbours.parts, answerer, store, keeping)
+            gateway = Gateway(settings, neighbours.parts, answerer, KeptLedgers(store, keeping))
             for server.parts in cuts:
                 check([item async for item in gateway.events(body)])
                 count += 1

@@ -17,6 +17,7 @@ from steelyard_runtime.metrics import Metrics
 from .answer import Answerer
 from .errors import ERRORS
 from .gateway import Gateway
+from .kept_ledgers import KeptLedgers
 from .keys.file import KeyFileError
 from .keys.guard import KeyGuard, LoopbackGuard, unreadable
 from .keys.ring import KeyRing
@@ -63,8 +64,10 @@ def build(settings: ChatqnaSettings) -> FastAPI:
                 LedgerStore, settings.ledger_path, settings.ledger_days, settings.ledger_max_mb * 2**20
             )
             stack.callback(store.close)
-            # Closed once more before the store, so that what is being written can be.
+            # Closed once more before the store, so that what is being written or read can be.
             stack.callback(keeping.close)
+            kept = KeptLedgers(store, keeping)
+            stack.push_async_callback(kept.close)
             embedding = await stack.enter_async_context(ours(Stage.EMBEDDING, settings.embedding_url))
             retriever = await stack.enter_async_context(ours(Stage.RETRIEVER, settings.retriever_url))
             reranker = await stack.enter_async_context(ours(Stage.RERANKER, settings.reranker_url))
@@ -95,7 +98,7 @@ def build(settings: ChatqnaSettings) -> FastAPI:
             if settings.llm_backend == "openai":
                 probes["llm"] = _listed(llm)
             optional = frozenset({"reranker"} if settings.rerank_failure_policy == "degrade" else ())
-            yield Running(Gateway(settings, parts, answerer, store, keeping), probes, optional=optional)
+            yield Running(Gateway(settings, parts, answerer, kept), probes, optional=optional)
 
     return create_app(service, settings, lifespan, [chat.router, ledgers.router, pages.router])
 

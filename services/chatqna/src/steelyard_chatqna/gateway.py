@@ -22,13 +22,13 @@ from steelyard_contracts.ledger import Degradation
 from steelyard_contracts.replay import Replay, ReplayRequest
 from steelyard_contracts.selection import SelectResponse
 from steelyard_runtime import context, logs
-from steelyard_runtime.blocking import Workers
 
 from . import completions, ledgers, replay
 from .answer import Answerer, Draft
 from .ask import Ask
 from .conversation import Conversation
-from .ledger_store import LedgerStore, LedgerStoreError
+from .kept_ledgers import KeptLedgers
+from .ledger_store import LedgerStoreError
 from .parts import Parts
 from .pipeline.evidence import gather
 from .settings import ChatqnaSettings
@@ -45,8 +45,7 @@ class Gateway:
     settings: ChatqnaSettings
     parts: Parts
     answerer: Answerer
-    store: LedgerStore
-    workers: Workers
+    kept: KeptLedgers
 
     async def inspect(self, body: InspectRequest) -> Ledger:
         """Run the pipeline without the model and keep its ledger; one that could not be kept says so.
@@ -85,7 +84,7 @@ class Gateway:
 
     async def ledger(self, ledger_id: str) -> Ledger:
         """A kept ledger; raises `not_found`, also for one of scopes that the caller's key does not cover."""
-        found = await self.workers.run(self.store.get, ledger_id)
+        found = await self.kept.get(ledger_id)
         if found is None or not ledgers.readable(found.scopes, context.current().caller):
             raise SteelyardError(ErrorCode.NOT_FOUND, "there is no ledger of that id (any more)")
         return found
@@ -93,7 +92,7 @@ class Gateway:
     async def newest(self, limit: int) -> LedgerList:
         """The newest ledgers that the caller may read, at most `limit`."""
         caller = context.current().caller
-        found = await self.workers.run(self.store.newest, limit, lambda one: ledgers.readable(one.scopes, caller))
+        found = await self.kept.newest(limit, lambda one: ledgers.readable(one.scopes, caller))
         return LedgerList(ledgers=[ledgers.summary(ledger) for ledger in found])
 
     async def replay(self, body: ReplayRequest) -> Replay:
@@ -137,9 +136,9 @@ class Gateway:
 
     async def _keep(self, ledger: Ledger) -> bool:
         """Whether the ledger was kept; raises LedgerStoreError when it should have been."""
-        kept = ledger if self.settings.ledger_texts else ledgers.without_texts(ledger)
+        to_keep = ledger if self.settings.ledger_texts else ledgers.without_texts(ledger)
         try:
-            return await self.workers.run(self.store.put, kept)
+            return await self.kept.keep(to_keep)
         except LedgerStoreError as error:
             logs.get().error("ledger_not_kept", cause=str(error))
             raise

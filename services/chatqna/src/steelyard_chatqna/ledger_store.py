@@ -9,7 +9,7 @@ import math
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -66,24 +66,23 @@ class LedgerStore:
             self._connection.close()
             raise
 
-    def put(self, ledger: Ledger) -> bool:
-        """Keep a ledger, drop those that are too old or too many, and say whether it is there now.
+    def put_all(self, ledgers: Sequence[Ledger]) -> list[bool]:
+        """Keep ledgers in one transaction and drop those that are too old or too many; say of each whether it was kept.
 
-        Raises LedgerStoreError.
+        One that is larger than the whole store is not. Raises LedgerStoreError, and then none of them is there.
         """
         if self._days == 0:
-            return False
-        body = orjson.dumps(ledger.model_dump(mode="json", exclude_none=True))
-        if len(body) > self._max_bytes:
-            return False
+            return [False] * len(ledgers)
+        bodies = [orjson.dumps(ledger.model_dump(mode="json", exclude_none=True)) for ledger in ledgers]
         with self._lock, _typed(self._path), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.execute(
-                "INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?)", (ledger.ledger_id, time.time(), len(body), body)
-            )
+            for ledger, body in zip(ledgers, bodies, strict=True):
+                if len(body) <= self._max_bytes:
+                    row = (ledger.ledger_id, time.time(), len(body), body)
+                    self._connection.execute("INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?)", row)
             self._drop_old()
             self._drop_excess()
-        return True
+        return [len(body) <= self._max_bytes for body in bodies]
 
     def get(self, ledger_id: str) -> Ledger | None:
         """The ledger of that id, or None when there is none (any more). Raises LedgerStoreError."""
