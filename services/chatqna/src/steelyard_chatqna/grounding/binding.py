@@ -4,7 +4,8 @@ All facts of `the inlet pressure is 6 bar` may stand in the evidence, and yet th
 is misbound when another value of the same sort stands closer to what the claim speaks of.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
+from typing import NamedTuple
 
 from .facts import Fact, Kind, weight
 from .index import EvidenceIndex, Value
@@ -19,7 +20,8 @@ class Binding:
     """What values belong to, for one sentence of the answer: `context` are its located facts and the question's."""
 
     def __init__(self, context: Iterable[Located], index: EvidenceIndex) -> None:
-        self._things = list({thing.fact.content: thing for thing in context}.values())
+        things = {thing.fact.content: thing for thing in context}
+        self._things = [_Thing(thing, _sentences_under(thing, index)) for thing in things.values()]
         self._index = index
         self._known: dict[tuple[object, int], bool] = {}
 
@@ -33,12 +35,10 @@ class Binding:
         return self._known[key]
 
     def _has_closer_rival(self, found: Located, place: int) -> bool:
-        things = [thing for thing in self._things if not _are_same(thing.fact, found.fact)]
-        own = [_is_at(thing, place, self._index, earlier=True) for thing in things]
+        things = [thing for thing in self._things if not _are_same(thing.located.fact, found.fact)]
+        own = [_is_known_at(thing, place, self._index) for thing in things]
         closer: dict[int, bool] = {}
-        for value in self._index.values_like(found.fact):
-            if not _are_rivals(found.fact, value.fact):
-                continue
+        for value in self._index.rivals(found.fact):
             other = value.hit.sentence
             if other == place:
                 wins = _closer_in_sentence(found, value, place, things)
@@ -46,9 +46,21 @@ class Binding:
                 if other not in closer:
                     closer[other] = _closer_elsewhere(other, place, own, things, self._index)
                 wins = closer[other]
-            if wins and not any(_are_same(thing.fact, value.fact) for thing in things):
+            if wins and not any(_are_same(thing.located.fact, value.fact) for thing in things):
                 return True
         return False
+
+
+class _Thing(NamedTuple):
+    """Something that the claim speaks of, with the evidence sentences that name it themselves or in their headings."""
+
+    located: Located
+    sentences: Set[int]
+
+
+def _sentences_under(thing: Located, index: EvidenceIndex) -> Set[int]:
+    under = (number for heading in thing.places for number in index.sentences_under.get(heading, ()))
+    return thing.places.keys() | set(under)
 
 
 def _are_same(one: Fact, other: Fact) -> bool:
@@ -57,14 +69,7 @@ def _are_same(one: Fact, other: Fact) -> bool:
     return one.kind is other.kind and one.key == other.key
 
 
-def _are_rivals(one: Fact, other: Fact) -> bool:
-    """Whether both are values of one sort, but different ones."""
-    if one.quantity is not None and other.quantity is not None:
-        return one.quantity.rivals(other.quantity)
-    return one.kind is other.kind is Kind.IDENTIFIER and one.key != other.key and one.family == other.family
-
-
-def _closer_in_sentence(found: Located, value: Value, place: int, things: Sequence[Located]) -> bool:
+def _closer_in_sentence(found: Located, value: Value, place: int, things: Sequence[_Thing]) -> bool:
     """Whether the rival's part of the sentence has something of the claim, and the value's part nothing of its own.
 
     What stands before the first value of the sentence is said of all of them.
@@ -75,7 +80,7 @@ def _closer_in_sentence(found: Located, value: Value, place: int, things: Sequen
     first = min(value.hit.start, *(hit.start for hit in found.places[place]))
     own = theirs = False
     for thing in things:
-        hits = thing.places.get(place, ())
+        hits = thing.located.places.get(place, ())
         mine = any(hit.part in parts and hit.start > first for hit in hits)
         rival = any(hit.part == value.hit.part for hit in hits)
         own = own or (mine and not rival)
@@ -84,27 +89,27 @@ def _closer_in_sentence(found: Located, value: Value, place: int, things: Sequen
 
 
 def _closer_elsewhere(
-    other: int, place: int, own: Sequence[bool], things: Sequence[Located], index: EvidenceIndex
+    other: int, place: int, own: Sequence[bool], things: Sequence[_Thing], index: EvidenceIndex
 ) -> bool:
     """Whether the rival's sentence has all of the claim that the value's sentence has (`own`), and more."""
     more: list[Fact] = []
     for thing, mine in zip(things, own, strict=True):
-        theirs = _is_at(thing, other, index, earlier=False)
+        theirs = other in thing.sentences
         if mine and not theirs:
             return False
         if theirs and not mine:
-            more.append(thing.fact)
+            more.append(thing.located.fact)
     return weight(more) >= (_NEIGHBOUR_MARGIN if _are_neighbours(other, place, index) else _DISTANT_MARGIN)
 
 
-def _is_at(thing: Located, place: int, index: EvidenceIndex, *, earlier: bool) -> bool:
-    """Whether `thing` stands in a sentence or its headings; a name may stand earlier in the chunk (`she`, `it`)."""
-    if place in thing.places or any(above in thing.places for above in index.sentences[place].heading):
+def _is_known_at(thing: _Thing, place: int, index: EvidenceIndex) -> bool:
+    """Whether a sentence speaks of `thing`; a name may stand earlier in the chunk (`she`, `it`)."""
+    if place in thing.sentences:
         return True
-    if not earlier or thing.fact.kind is not Kind.NAME:
+    if thing.located.fact.kind is not Kind.NAME:
         return False
     chunk = index.sentences[place].chunk
-    return any(other < place and index.sentences[other].chunk == chunk for other in thing.places)
+    return any(other < place and index.sentences[other].chunk == chunk for other in thing.located.places)
 
 
 def _are_neighbours(one: int, other: int, index: EvidenceIndex) -> bool:

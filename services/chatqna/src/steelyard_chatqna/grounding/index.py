@@ -68,6 +68,7 @@ class EvidenceIndex:
         self.values: list[Value] = []
         self._places: dict[str, list[Hit]] = {}
         self._dates: list[tuple[Fact, Hit]] = []
+        self._rivals: dict[tuple[object, ...], list[Value]] = {}
         for number, chunk in enumerate(chunks):
             self._add_chunk(number, chunk.text)
 
@@ -118,9 +119,22 @@ class EvidenceIndex:
             by_sort.setdefault(_sort(value.fact), []).append(value)
         return by_sort
 
-    def values_like(self, fact: Fact) -> list[Value]:
-        """Return the values that may be of the sort of a number or identifier: its dimension, or its first letters."""
-        return self._values_by_sort.get(_sort(fact), [])
+    def rivals(self, fact: Fact) -> list[Value]:
+        """Return the values of the sort of a number or identifier that are not it (`8 bar` of `6 bar`)."""
+        if fact.content not in self._rivals:
+            # Of one sort are at most those of its dimension, or of its first letters.
+            likely = self._values_by_sort.get(_sort(fact), [])
+            self._rivals[fact.content] = [value for value in likely if _are_rivals(fact, value.fact)]
+        return self._rivals[fact.content]
+
+    @cached_property
+    def sentences_under(self) -> dict[int, list[int]]:
+        """The sentences below each heading or head of a table."""
+        under: dict[int, list[int]] = {}
+        for number, sentence in enumerate(self.sentences):
+            for heading in sentence.heading:
+                under.setdefault(heading, []).append(number)
+        return under
 
     @cached_property
     def _vocabulary(self) -> list[str]:
@@ -282,6 +296,13 @@ def _sort(fact: Fact) -> str:
     if quantity is None:
         return f"identifier {fact.family}"
     return "" if quantity.unit is None else general(quantity.unit.dimension)
+
+
+def _are_rivals(one: Fact, other: Fact) -> bool:
+    """Whether both are values of one sort, but different ones."""
+    if one.quantity is not None and other.quantity is not None:
+        return one.quantity.rivals(other.quantity)
+    return one.kind is other.kind is Kind.IDENTIFIER and one.key != other.key and one.family == other.family
 
 
 def _majority(hits: Sequence[Hit]) -> Hit:
