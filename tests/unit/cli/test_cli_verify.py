@@ -15,7 +15,8 @@ from steelyard_cli.main import app
 from steelyard_contracts.answers import Ledger
 from steelyard_contracts.documents import CandidateMetadata
 from steelyard_store.embedded import EmbeddedWriter
-from steelyard_store.records import Chunk, Document, ModelIdentity
+from steelyard_store.model_identity import ModelIdentity
+from steelyard_store.records import Chunk, Document
 from tests.unit.cli import samples
 
 pytestmark = pytest.mark.usefixtures("clean_environ")

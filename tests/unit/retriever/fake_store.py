@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard_store.errors import DimensionMismatch, InvalidQuery
-from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, ModelIdentity, StoreInfo
+from steelyard_store.model_identity import ModelIdentity
+from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, StoreInfo
 from steelyard_store.tree import Node, TreeHit, best_first
 
 MODEL = ModelIdentity("fake", "r1", 3)

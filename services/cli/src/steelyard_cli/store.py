@@ -15,7 +15,8 @@ from steelyard_runtime.settings.base import SettingsError
 from steelyard_runtime.settings.groups import EmbeddingModelSettings, StoreSettings
 from steelyard_store import opening
 from steelyard_store.errors import StoreError, StoreUnavailable
-from steelyard_store.records import ModelIdentity, StoreInfo
+from steelyard_store.model_identity import ModelIdentity
+from steelyard_store.records import StoreInfo
 
 from .errors import ConfigurationError, StoreFailedError
 from .exits import ExitCode

@@ -9,7 +9,7 @@ from steelyard_contracts.embeddings import EmbeddingData, EmbeddingRequest, Embe
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_runtime.http import Upstream
-from steelyard_store.records import ModelIdentity
+from steelyard_store.model_identity import ModelIdentity
 
 _BATCH = 32
 """Texts per embedding request: enough to fill the model's batches, few enough that a question can get in between."""

@@ -10,8 +10,9 @@ from steelyard_runtime import logs
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.http import Upstream
 from steelyard_store.errors import DimensionMismatch, InvalidPublication, StoreError
+from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.port import ChunkReader, ChunkWriter
-from steelyard_store.records import Chunk, Document, Filter, ModelIdentity
+from steelyard_store.records import Chunk, Document, Filter
 from steelyard_store.tree import Tree
 
 from .chunking import CHUNKER_VERSION, ChunkSpan, chunk

@@ -17,8 +17,9 @@ from steelyard_runtime import logs
 from steelyard_runtime.http import Upstream
 from steelyard_runtime.scopes import named_scopes
 from steelyard_store.errors import ModelMismatch
+from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.port import ChunkReader
-from steelyard_store.records import Filter, ModelIdentity
+from steelyard_store.records import Filter
 from steelyard_store.validation import Float32
 
 from .found import Candidate, Found

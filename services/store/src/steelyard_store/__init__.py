@@ -17,6 +17,7 @@ from steelyard_store.errors import (
     StoreNotInitialised,
     StoreUnavailable,
 )
+from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.port import ChunkReader, ChunkWriter
 from steelyard_store.records import (
     Chunk,
@@ -25,7 +26,6 @@ from steelyard_store.records import (
     DocumentSummary,
     Filter,
     Hit,
-    ModelIdentity,
     PublishResult,
     StoreInfo,
 )

@@ -21,10 +21,7 @@ StoreError                    anything the store can raise
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from steelyard_store.records import ModelIdentity
+from steelyard_store.model_identity import ModelIdentity
 
 
 class StoreError(RuntimeError):

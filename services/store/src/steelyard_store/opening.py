@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, Self
 from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
 from steelyard_store.embedded.audit import audit as audit_file
 from steelyard_store.embedded.upgrading import upgrade
+from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.port import ChunkReader, ChunkWriter
-from steelyard_store.records import ModelIdentity
 
 if TYPE_CHECKING:
     from steelyard_store.arangodb import ArangoAddress

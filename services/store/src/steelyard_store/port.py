@@ -18,16 +18,8 @@ from typing import Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike
 
-from steelyard_store.records import (
-    Chunk,
-    Document,
-    DocumentPage,
-    Filter,
-    Hit,
-    ModelIdentity,
-    PublishResult,
-    StoreInfo,
-)
+from steelyard_store.model_identity import ModelIdentity
+from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, PublishResult, StoreInfo
 from steelyard_store.tree import Tree, TreeHit
 from steelyard_store.validation import Float32
 

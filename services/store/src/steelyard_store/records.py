@@ -7,23 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from steelyard_store.errors import InvalidQuery, ScopeRequired
+from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.names import check_name
 
 ScoreKind = Literal["cosine", "bm25"]
 PublishStatus = Literal["published", "unchanged", "replaced"]
 VectorSearch = Literal["exact", "approximate"]
-
-
-@dataclass(frozen=True, slots=True)
-class ModelIdentity:
-    """The embedding model whose vectors a store holds; vectors of two models are never mixed."""
-
-    model_id: str
-    revision: str
-    dimension: int
-
-    def __str__(self) -> str:
-        return f"{self.model_id}@{self.revision} ({self.dimension} dimensions)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,8 @@ from typing import Protocol, Self
 
 from numpy.typing import ArrayLike
 
-from steelyard_store.records import Chunk, Document, Filter, ModelIdentity, PublishResult, StoreInfo
+from steelyard_store.model_identity import ModelIdentity
+from steelyard_store.records import Chunk, Document, Filter, PublishResult, StoreInfo
 from steelyard_store.threads import HandleThreads
 from steelyard_store.tree import Tree
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard_store.errors import InvalidPublication
+from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.names import check_name, check_text
-from steelyard_store.records import Chunk, Document, ModelIdentity
+from steelyard_store.records import Chunk, Document
 from steelyard_store.tree import Node, Tree
 from steelyard_store.validation import MAX_INTEGER, Float32, check_unique, checked_integer, checked_vectors
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard_store.errors import DimensionMismatch, InvalidPublication, InvalidQuery, ScopeRequired, StoreError
+from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.names import check_name, check_text
-from steelyard_store.records import Chunk, Document, Filter, ModelIdentity
+from steelyard_store.records import Chunk, Document, Filter
 
 Float32 = NDArray[np.float32]
 

@@ -10,7 +10,8 @@ from typing import Any
 from steelyard_store.arangodb.address import ArangoAddress
 from steelyard_store.arangodb.queries import META_KEY
 from steelyard_store.errors import DimensionMismatch, ModelMismatch, SchemaMismatch, StoreNotInitialised
-from steelyard_store.records import ModelIdentity, StoreInfo
+from steelyard_store.model_identity import ModelIdentity
+from steelyard_store.records import StoreInfo
 from steelyard_store.validation import Float32
 
 SCHEMA_VERSION = 1

@@ -14,8 +14,9 @@ from steelyard_store.arangodb.meta import Meta, meta_from, store_info
 from steelyard_store.arangodb.read_session import ReadSession, Remaining
 from steelyard_store.arangodb.vector_search import OnFallback, VectorSearch, clamped, direction
 from steelyard_store.errors import InvalidQuery
+from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.names import check_name, check_text
-from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, ModelIdentity, StoreInfo
+from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, StoreInfo
 from steelyard_store.terms import MAX_QUERY_TERMS, query_terms
 from steelyard_store.tree import TreeHit, best_first
 from steelyard_store.validation import (

@@ -15,7 +15,7 @@ from steelyard_store.arangodb.meta import Meta, meta_from, meta_row
 from steelyard_store.arangodb.queries import META_KEY
 from steelyard_store.arangodb.write_session import SYSTEM_DATABASE, WriteSession
 from steelyard_store.errors import StoreNotInitialised
-from steelyard_store.records import ModelIdentity
+from steelyard_store.model_identity import ModelIdentity
 
 _READ_META = "FOR m IN @@meta FILTER m._key == @key RETURN m"
 

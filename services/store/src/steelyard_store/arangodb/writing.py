@@ -33,8 +33,9 @@ from steelyard_store.errors import (
     StoreError,
     StoreUnavailable,
 )
+from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.names import check_name
-from steelyard_store.records import Chunk, Document, Filter, ModelIdentity, PublishResult, PublishStatus, StoreInfo
+from steelyard_store.records import Chunk, Document, Filter, PublishResult, PublishStatus, StoreInfo
 from steelyard_store.tree import Tree
 from steelyard_store.tree_checks import CheckedTree, checked_tree
 from steelyard_store.validation import Float32, check_model, checked_filter, checked_publication

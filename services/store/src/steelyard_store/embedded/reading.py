@@ -18,8 +18,9 @@ from steelyard_store.embedded.matrix import MatrixSnapshot, exact_cosines, unit_
 from steelyard_store.embedded.matrix_cache import CHUNKS, NODES, MatrixCache
 from steelyard_store.embedded.schema import SCHEMA_VERSION, Meta, check_same_model, read_meta
 from steelyard_store.errors import DimensionMismatch, InvalidQuery, StoreCorrupt
+from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.names import check_name, check_text
-from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, ModelIdentity, StoreInfo
+from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, StoreInfo
 from steelyard_store.tree import TreeHit, best_first
 from steelyard_store.validation import (
     Float32,

@@ -7,7 +7,7 @@ import uuid
 from dataclasses import dataclass
 
 from steelyard_store.errors import ModelMismatch, SchemaMismatch, StoreNotInitialised
-from steelyard_store.records import ModelIdentity
+from steelyard_store.model_identity import ModelIdentity
 
 SCHEMA_VERSION = 2
 _FIRST = 1

@@ -13,15 +13,8 @@ from numpy.typing import ArrayLike
 from steelyard_store.embedded.interruption import Interruption
 from steelyard_store.embedded.reading import EmbeddedReading
 from steelyard_store.embedded.writing import EmbeddedWriting
-from steelyard_store.records import (
-    Chunk,
-    Document,
-    DocumentPage,
-    Filter,
-    Hit,
-    ModelIdentity,
-    StoreInfo,
-)
+from steelyard_store.model_identity import ModelIdentity
+from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, StoreInfo
 from steelyard_store.threaded_writer import ThreadedWriter
 from steelyard_store.threads import HandleThreads
 from steelyard_store.tree import TreeHit

@@ -24,8 +24,9 @@ from steelyard_store.errors import (
     ScopeConflict,
     StoreUnavailable,
 )
+from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.names import check_name
-from steelyard_store.records import Chunk, Document, Filter, ModelIdentity, PublishResult, PublishStatus, StoreInfo
+from steelyard_store.records import Chunk, Document, Filter, PublishResult, PublishStatus, StoreInfo
 from steelyard_store.tree import Tree
 from steelyard_store.tree_checks import checked_tree
 from steelyard_store.validation import check_model, checked_filter, checked_publication
