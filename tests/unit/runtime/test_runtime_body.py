@@ -8,7 +8,9 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steelyard_contracts.base import Request, Text
 from steelyard_runtime import strict_json
+from steelyard_runtime.faults import field_faults
 from steelyard_runtime.strict_json import MAX_DEPTH
 
 from .sample_service import sample_app
@@ -161,6 +163,17 @@ def test_a_refusal_of_malformed_json_never_quotes_it(body: str) -> None:
 def test_an_unknown_key_is_named() -> None:
     _, problem = post('{"items": [{"text": "a"}, {"text": "b", "txt": 1}]}')
     assert problem["errors"] == [{"field": "items.1.txt", "message": "Extra inputs are not permitted"}]
+
+
+def test_the_names_of_a_payload_that_is_defined_later_are_known_too() -> None:
+    assert post('{"items": [{"text": 1}]}')[0] == 422
+    error = {"type": "string_type", "loc": ("body", "items", 0, "defined_later"), "msg": "Input should be a string"}
+    assert field_faults([error])[0].field == "items.0"
+
+    class Later(Request):
+        defined_later: Text
+
+    assert field_faults([error])[0].field == "items.0.defined_later"
 
 
 def test_a_wrong_path_or_query_value_is_not_quoted() -> None:

@@ -45,19 +45,38 @@ Nothing = Annotated[list[Any], Field(max_length=0)]
 """A list that must be empty: a field which another stack fills and this one would ignore."""
 
 
-class Request(BaseModel):
+DECLARED_NAMES: set[str] = set()
+"""Every field and alias of every payload that exists: what a message about a refused payload may name."""
+
+
+class _Payload(BaseModel):
+    """Either kind of payload; its names are noted once, when it is defined."""
+
+    model_config = ConfigDict(hide_input_in_errors=True, populate_by_name=True)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        """Note the names of a payload."""
+        super().__pydantic_init_subclass__(**options)
+        for name, field in cls.model_fields.items():
+            DECLARED_NAMES.add(name)
+            choices = getattr(field.validation_alias, "choices", ())
+            DECLARED_NAMES.update(choice for choice in choices if isinstance(choice, str))
+
+
+class Request(_Payload):
     """Something that a caller sends: unknown keys are refused, so that a misspelt one is never silently dropped."""
 
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid")
 
 
-class Response(BaseModel):
+class Response(_Payload):
     """Something that a service answers: unknown keys are ignored, so that an older reader survives a newer writer.
 
     That holds at every level: a request payload inside a reply (a document, its metadata) ignores unknown keys too.
     """
 
-    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, populate_by_name=True)
+    model_config = ConfigDict(extra="ignore")
 
     @classmethod
     def model_validate(cls, obj: Any, *, extra: ExtraValues | None = None, **options: Any) -> Self:

@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
-from steelyard_contracts.base import NO_NUL, Request, Response
+from steelyard_contracts.base import DECLARED_NAMES, NO_NUL
 from steelyard_contracts.errors import FieldFault
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
@@ -34,8 +32,7 @@ def _field(error: Mapping[str, Any]) -> str:
     location = list(error["loc"])
     if location and location[0] in _PARTS_OF_A_REQUEST:
         location = location[1:]
-    names = _declared_names()
-    if len(location) > 1 and location[0] not in names and isinstance(location[1], str):
+    if len(location) > 1 and location[0] not in DECLARED_NAMES and isinstance(location[1], str):
         location = location[1:]  # the form of a payload that has two
     unknown: list[str] = []
     if error["type"] == "extra_forbidden" and location:
@@ -45,7 +42,7 @@ def _field(error: Mapping[str, Any]) -> str:
     kept = [
         str(part)
         for position, part in enumerate(location)
-        if isinstance(part, int) or part in names or (position == 0 and _PLAIN_KEY.fullmatch(part))
+        if isinstance(part, int) or part in DECLARED_NAMES or (position == 0 and _PLAIN_KEY.fullmatch(part))
     ]
     return ".".join(kept + unknown) or "body"
 
@@ -54,17 +51,3 @@ def _message(error: Mapping[str, Any]) -> str:
     if error["type"] == "string_pattern_mismatch" and error.get("ctx", {}).get("pattern") == NO_NUL:
         return "Text should hold no NUL character"
     return str(error["msg"]).removeprefix("Value error, ")
-
-
-def _declared_names() -> frozenset[str]:
-    """Every field and alias of every payload that exists."""
-    names: set[str] = set()
-    models: list[type[BaseModel]] = [Request, Response]
-    while models:
-        model = models.pop()
-        models.extend(model.__subclasses__())
-        for name, info in model.model_fields.items():
-            names.add(name)
-            choices = getattr(info.validation_alias, "choices", ())
-            names.update(choice for choice in choices if isinstance(choice, str))
-    return frozenset(names)
