@@ -27,7 +27,8 @@ def payloads() -> list[type[BaseModel]]:
         declared = vars(importlib.import_module(f"steelyard_contracts.{module.name}")).items()
         models = {name: value for name, value in declared if isinstance(value, type) and issubclass(value, BaseModel)}
         # pydantic adds the parametrized bases of generic models, whose names are no identifiers.
-        found |= {name: value for name, value in models.items() if name.isidentifier() and value not in _BASES}
+        named = {name: value for name, value in models.items() if name.isidentifier() and not name.startswith("_")}
+        found |= {name: value for name, value in named.items() if value not in _BASES}
     return [found[name] for name in sorted(found)]
 
 

@@ -67,6 +67,16 @@ class Report:
     left_open: int = 0
     healthy_afterwards: bool = False
 
+    def leaks(self) -> list[str]:
+        """What the clients took with them, in words."""
+        before, after = self.descriptors
+        found = {
+            f"{self.left_open} streams of the model are open": self.left_open > 0,
+            "not all places are free": not self.healthy_afterwards,
+            f"{after - before} descriptors stay beyond the pooled connections": after > before + AT_ONCE,
+        }
+        return [words for words, so in found.items() if so]
+
 
 def descriptors(process: ServiceProcess) -> int:
     return len(os.listdir(f"/proc/{process.process.pid}/fd"))  # noqa: PTH208  entries may vanish while they are looked at
@@ -166,8 +176,8 @@ async def _all_places_are_free(process: ServiceProcess, model: Model) -> bool:
     return model.asked - asked == places and all(b" 200 " in reply for reply in replies)
 
 
-def main() -> None:
-    """Run and print."""
+def main() -> int:
+    """Run and print; the exit status says whether something leaks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1000)
     options = parser.parse_args()
@@ -183,7 +193,10 @@ def main() -> None:
         f"{report.resident_mb[1]:.0f} MB, streams left open {report.left_open}, ledgers {report.ledgers}, "
         f"all places free afterwards: {report.healthy_afterwards}"
     )
+    for words in report.leaks():
+        print(f"leak: {words}")
+    return min(1, len(report.leaks()))
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from steelyard_chatqna.ledger_store import LedgerStoreError
 from steelyard_chatqna.sse_reply import DONE, SseReply, event
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
+from steelyard_runtime import context
 
 from .fakes import run
 
@@ -96,6 +97,63 @@ def test_an_unexpected_error_can_be_found_in_the_log_without_its_message() -> No
     assert unexpected["kind"] == "RuntimeError"
     assert "test_chatqna_sse_reply.py" in unexpected["at"]
     assert "CANARY" not in json.dumps(logged)
+
+
+async def _silent_after_one() -> AsyncGenerator[bytes, None]:
+    yield event(1)
+    await asyncio.Event().wait()
+
+
+def cut_off(*, remaining_s: float, send: Callable[[Any], Awaitable[None]]) -> None:
+    """Cancel a reply that has begun, with so much left until its deadline."""
+
+    async def work() -> None:
+        begun = asyncio.Event()
+
+        async def noticing(message: Any) -> None:
+            await send(message)
+            begun.set()
+
+        context.current().deadline = asyncio.get_running_loop().time() + remaining_s
+        task = asyncio.create_task(SseReply(_silent_after_one(), ERRORS)({"type": "http"}, None, noticing))  # type: ignore[arg-type]
+        await begun.wait()
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(work)
+
+
+def test_a_stream_that_the_deadline_cuts_off_says_so_and_ends_without_done() -> None:
+    sent: Sent = []
+
+    async def send(message: Any) -> None:
+        sent.append(dict(message))
+
+    cut_off(remaining_s=-1.0, send=send)
+    first, last, end = bodies(sent)
+    assert (first, end) == (b"data: 1\n\n", b"")
+    assert json.loads(last.removeprefix(b"data: "))["error"]["code"] == "deadline_exceeded"
+    assert sent[-1]["more_body"] is False
+
+
+def test_a_client_that_has_left_before_the_deadline_is_told_nothing() -> None:
+    sent: Sent = []
+
+    async def send(message: Any) -> None:
+        sent.append(dict(message))
+
+    cut_off(remaining_s=60.0, send=send)
+    assert bodies(sent) == [b"data: 1\n\n"]
+
+
+def test_a_client_that_does_not_read_is_not_waited_for_after_the_deadline() -> None:
+    async def send(message: Any) -> None:
+        if b"error" in message.get("body", b""):
+            await asyncio.Event().wait()
+
+    cut_off(remaining_s=-1.0, send=send)
 
 
 class _Watched:

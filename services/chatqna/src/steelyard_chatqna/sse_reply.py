@@ -1,7 +1,8 @@
 """A reply of server-sent events that begins only when there is something to say, and stops when the client is gone."""
 
+import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import orjson
 from starlette.responses import Response
@@ -9,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError
-from steelyard_runtime import logs, problems
+from steelyard_runtime import context, logs, problems
 
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -24,14 +25,21 @@ def event(value: object) -> bytes:
 
 
 DONE = b"data: [DONE]\n\n"
+_LAST_WRITE_S = 0.1
+"""How long a stream that the deadline has cut off waits for room to say so."""
+
+
+def _cut_off() -> SteelyardError:
+    return SteelyardError(ErrorCode.DEADLINE_EXCEEDED, "the request's deadline has passed")
 
 
 class SseReply(Response):
     """Streams `events`, of which there is at least one, each item one write.
 
     The status is sent with the first item, so that a failure before it is answered with its own status by the app's
-    handlers. A failure after it becomes an error event, and the stream ends without `[DONE]`. A client that leaves
-    cancels the work (see the runtime's middleware), which closes the connection to the model server.
+    handlers. A failure after it becomes an error event, and the stream ends without `[DONE]`; so does the deadline when
+    it cuts the work off. A client that leaves cancels the work (see the runtime's middleware), which closes the
+    connection to the model server.
     """
 
     def __init__(self, events: AsyncGenerator[bytes, None], codes: problems.ErrorCodes) -> None:
@@ -51,10 +59,22 @@ class SseReply(Response):
                         begun = True
                         await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
                     await send({"type": "http.response.body", "body": item, "more_body": True})
+            except asyncio.CancelledError:
+                if begun and context.current().deadline <= asyncio.get_running_loop().time():
+                    with suppress(TimeoutError):  # of a client that does not read
+                        async with asyncio.timeout(_LAST_WRITE_S):
+                            await self._end(send, self._last(_cut_off()))
+                raise
             except Exception as error:
                 if not begun:
                     raise
-                await send({"type": "http.response.body", "body": self._last(error), "more_body": True})
+                await self._end(send, self._last(error))
+                return
+        await self._end(send)
+
+    async def _end(self, send: Send, last: bytes = b"") -> None:
+        if last:
+            await send({"type": "http.response.body", "body": last, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _last(self, error: Exception) -> bytes:
