@@ -35,11 +35,15 @@ def first_sentence_of_evidence(messages: Messages) -> str:
 
 @dataclass
 class LlmDouble:
-    """A running double. Set `answer` to decide what it says, `fault` to make it misbehave; `requests` are what came."""
+    """A running double. Set `answer` to decide what it says, `fault` to make it misbehave; `requests` are what came.
+
+    One that does not tokenize answers 404 to both token endpoints, as many hosted servers do.
+    """
 
     url: str = ""
     answer: Callable[[Messages], str] = first_sentence_of_evidence
     fault: str | None = None
+    tokenizes: bool = True
     requests: list[dict[str, object]] = field(default_factory=list)
     cancelled: threading.Event = field(default_factory=threading.Event)
     _served: InThread | None = None
@@ -67,9 +71,13 @@ class LlmDouble:
         return web.json_response({"object": "list", "data": [{"id": "double", "object": "model"}]})
 
     async def _template(self, request: web.Request) -> web.Response:
+        if not self.tokenizes:
+            raise web.HTTPNotFound
         return web.json_response({"prompt": templated((await request.json())["messages"])})
 
     async def _tokenize(self, request: web.Request) -> web.Response:
+        if not self.tokenizes:
+            raise web.HTTPNotFound
         return web.json_response({"tokens": tokens((await request.json())["content"])})
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:

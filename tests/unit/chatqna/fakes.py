@@ -129,6 +129,7 @@ class WordCounter:
     """Counts words, so that a test can add up by hand."""
 
     name = "words"
+    exact = True
 
     def __init__(self) -> None:
         self.counted: list[list[dict[str, str]]] = []

@@ -222,12 +222,15 @@ class Answerer:
             yield rest
 
     def _compare_counts(self, draft: Draft) -> None:
-        """Hold the counted prompt against the server's own count, which is right when they differ."""
+        """Hold the counted prompt against the server's own count, which is right when they differ.
+
+        A count that is only an upper bound differs when it was none.
+        """
         budget, reported = draft.budget, draft.usage["prompt_tokens"]
         if budget is None or not reported:
             return
         counted = budget.window - budget.reserved - budget.unused
-        if counted != reported:
+        if reported > counted or (reported < counted and self._counter.exact):
             logs.get().warning("prompt_tokens_differ", counted=counted, reported=reported)
             self._counter.forget()
 

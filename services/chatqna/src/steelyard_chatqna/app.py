@@ -3,11 +3,13 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
 
 from steelyard_contracts.enums import Stage
+from steelyard_models.errors import TokenizerError
 from steelyard_runtime.app import Running, Service, create_app, service_token
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.health import Probe
@@ -22,11 +24,13 @@ from .keys.file import KeyFileError
 from .keys.guard import KeyGuard, LoopbackGuard, unreadable
 from .keys.ring import KeyRing
 from .ledger_store import LedgerStore
+from .llm.chat_template import TemplateFileError
 from .llm.client import LlmClient
+from .llm.local_tokens import LocalTokenizer
 from .llm.tokens import counter
 from .parts import Parts
 from .routes import chat, ledgers
-from .settings import ChatqnaSettings
+from .settings import TOKENIZING_SERVERS, ChatqnaSettings
 from .web import pages
 
 _PROBE_TIMEOUT_S = 2.0
@@ -35,9 +39,9 @@ _PROBE_TIMEOUT_S = 2.0
 def build(settings: ChatqnaSettings) -> FastAPI:
     """Build the app; connections and the ledger store are opened when it starts.
 
-    Raises ValueError when the API keys can not be read, so that the process ends as for a wrong setting.
+    Raises ValueError when the API keys or LLM_TOKENIZER can not be read: the process ends as for a wrong setting.
     """
-    ring = _ring(settings)
+    ring, counted_by = _ring(settings), _counted_by(settings)
     service = Service(
         stage=Stage.GATEWAY,
         title="Steelyard",
@@ -57,9 +61,10 @@ def build(settings: ChatqnaSettings) -> FastAPI:
         ours = partial(Upstream, token=service_token(settings), metrics=metrics, max_calls=most, retries=True)
         degraded = metrics.counter("rerank_degraded_total", "Requests answered without reranking.", ("reason",))
         keeping, grounding = Workers("ledgers", threads=1), Workers("grounding", threads=1)
+        counting = Workers("counting", threads=1)
         async with AsyncExitStack() as stack:
-            stack.callback(grounding.close)
-            stack.callback(keeping.close)
+            for workers in (grounding, keeping, counting):
+                stack.callback(workers.close)
             store = await keeping.run(
                 LedgerStore, settings.ledger_path, settings.ledger_days, settings.ledger_max_mb * 2**20
             )
@@ -86,7 +91,7 @@ def build(settings: ChatqnaSettings) -> FastAPI:
             answerer = Answerer(
                 settings,
                 LlmClient(llm, settings.llm_model_id),
-                counter(settings.llm_tokenizer, llm, settings.llm_model_id),
+                counter(counted_by, llm, settings.llm_model_id, counting),
                 grounding,
             )
             probes: dict[str, Probe] = {
@@ -132,6 +137,16 @@ def _ring(settings: ChatqnaSettings) -> KeyRing | None:
         return KeyRing(settings.api_keys_file)
     except KeyFileError as error:
         raise ValueError(f"API_KEYS_FILE: {error}") from None
+
+
+def _counted_by(settings: ChatqnaSettings) -> str | LocalTokenizer:
+    """Who counts the prompt's tokens: a server of the kind that is named, or the tokenizer in a file."""
+    if settings.llm_backend == "extractive" or settings.llm_tokenizer in TOKENIZING_SERVERS:
+        return settings.llm_tokenizer
+    try:
+        return LocalTokenizer.load(Path(settings.llm_tokenizer))
+    except (TokenizerError, TemplateFileError) as error:
+        raise ValueError(f"LLM_TOKENIZER={settings.llm_tokenizer!r}: {error}") from None
 
 
 def _usable(ring: KeyRing) -> Probe:

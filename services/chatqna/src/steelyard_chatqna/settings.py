@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy, SearchType
 from steelyard_runtime.settings.base import Settings
@@ -18,6 +18,7 @@ from steelyard_runtime.settings.groups import (
     StrategySettings,
 )
 from steelyard_runtime.settings.types import (
+    Allowed,
     BoolSetting,
     FloatSetting,
     IntSetting,
@@ -25,6 +26,23 @@ from steelyard_runtime.settings.types import (
     OptionalProbabilitySetting,
     UrlSetting,
 )
+
+TOKENIZING_SERVERS = ("llamacpp", "vllm")
+"""Kinds of model servers that count the tokens of a prompt for others."""
+
+
+def _counts_tokens(value: str) -> str:
+    if value in TOKENIZING_SERVERS or "/" in value or value.endswith(".json"):
+        return value
+    raise ValueError(f"is neither {' nor '.join(TOKENIZING_SERVERS)} nor a path with a slash or the ending .json")
+
+
+TokenizerSetting = Annotated[
+    str,
+    AfterValidator(_counts_tokens),
+    Allowed(f"{', '.join(TOKENIZING_SERVERS)}, or the path of a tokenizer.json or of a folder that has one"),
+]
+"""Who counts the tokens of a prompt."""
 
 
 class KeySettings(Settings):
@@ -68,8 +86,9 @@ class ChatqnaSettings(
     llm_url: UrlSetting = Field(
         default="http://127.0.0.1:9009", description="Base URL of the OpenAI-compatible server."
     )
-    llm_tokenizer: Literal["llamacpp", "vllm"] = Field(
-        default="llamacpp", description="How the server counts tokens: llama.cpp's or vLLM's endpoints."
+    llm_tokenizer: TokenizerSetting = Field(
+        default="llamacpp",
+        description="Who counts prompt tokens: llama.cpp's or vLLM's endpoints, or the model's own tokenizer.json.",
     )
     llm_context_tokens: Annotated[IntSetting, Field(ge=256, le=4_000_000)] = Field(
         default=4096, description="Window of the served model in its own tokens."

@@ -10,6 +10,7 @@ from steelyard_chatqna.llm.tokens import RememberedCounts, counter
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_runtime import context
+from steelyard_runtime.blocking import Workers
 from steelyard_runtime.http import Upstream
 from tests.unit.runtime.raw_double import Call, neighbour
 
@@ -29,7 +30,7 @@ def count(kind: Any, replies: dict[str, Any]) -> tuple[int, list[tuple[str, Any]
     async def run() -> int:
         context.bind(context.RequestContext("r", asyncio.get_running_loop().time() + 20))
         async with neighbour(handler) as double, Upstream(Stage.LLM, double.url) as upstream:
-            return await counter(kind, upstream, "m").count(TURNS)
+            return await counter(kind, upstream, "m", Workers("counting", 1)).count(TURNS)
 
     return asyncio.run(run()), asked
 
@@ -80,6 +81,7 @@ class Counted:
     """Counts characters, and how often it was asked."""
 
     name = "characters"
+    exact = True
 
     def __init__(self) -> None:
         self.asked = 0
@@ -127,4 +129,5 @@ def test_a_count_that_fails_is_not_remembered() -> None:
 
 def test_the_name_says_whose_tokenizer_it_is() -> None:
     upstream = Upstream(Stage.LLM, "http://unused")
-    assert (counter("llamacpp", upstream, "m").name, counter("vllm", upstream, "m").name) == ("llamacpp", "vllm")
+    names = [counter(kind, upstream, "m", Workers("counting", 1)).name for kind in ("llamacpp", "vllm")]
+    assert names == ["llamacpp", "vllm"]

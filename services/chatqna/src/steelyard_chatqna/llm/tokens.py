@@ -2,23 +2,29 @@
 
 import hashlib
 from collections import OrderedDict
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import orjson
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
+from steelyard_runtime.blocking import Workers
 from steelyard_runtime.http import Upstream
 
+from .local_tokens import LocalCounter, LocalTokenizer
 from .template import ChatTemplate, Messages
 
 Kind = TypeVar("Kind", str, int, list[Any])
 
 
 class TokenCounter(Protocol):
-    """Counts the prompt tokens of messages. `name` says whose tokenizer it is."""
+    """Counts the prompt tokens of messages. `name` says whose tokenizer it is.
+
+    A count that is not `exact` is an upper bound, because a part of it is assumed.
+    """
 
     name: str
+    exact: bool
 
     async def count(self, messages: Messages) -> int:
         """The prompt tokens that the server would report for `messages`; raises UpstreamError."""
@@ -34,6 +40,7 @@ class LlamaCppCounter:
     """
 
     name = "llamacpp"
+    exact = True
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
@@ -68,6 +75,7 @@ class VllmCounter:
     """vLLM: `/tokenize` takes messages."""
 
     name = "vllm"
+    exact = True
 
     def __init__(self, upstream: Upstream, model_id: str) -> None:
         self._upstream = upstream
@@ -90,6 +98,7 @@ class RememberedCounts:
 
     def __init__(self, counter: TokenCounter, most: int = 1024) -> None:
         self.name = counter.name
+        self.exact = counter.exact
         self._counter = counter
         self._most = most
         self._counts: OrderedDict[bytes, int] = OrderedDict()
@@ -111,9 +120,11 @@ class RememberedCounts:
         self._counter.forget()
 
 
-def counter(kind: Literal["llamacpp", "vllm"], upstream: Upstream, model_id: str) -> TokenCounter:
-    """The counter for a server of the given kind."""
-    return RememberedCounts(LlamaCppCounter(upstream) if kind == "llamacpp" else VllmCounter(upstream, model_id))
+def counter(source: str | LocalTokenizer, upstream: Upstream, model_id: str, workers: Workers) -> TokenCounter:
+    """The counter for a server of the kind `source` (`llamacpp` or `vllm`), or for a tokenizer of this host."""
+    if isinstance(source, LocalTokenizer):
+        return RememberedCounts(LocalCounter(source, workers))
+    return RememberedCounts(VllmCounter(upstream, model_id) if source == "vllm" else LlamaCppCounter(upstream))
 
 
 def _field(value: Any, key: str, kind: type[Kind]) -> Kind:
