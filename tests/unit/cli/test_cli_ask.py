@@ -346,8 +346,6 @@ def test_the_line_is_gone_before_the_first_text(gateway, monkeypatch, tmp_path):
 
     monkeypatch.setattr("steelyard_cli.commands.ask.sys.stdout", Watching())
     with command.connection.gateway(gateway.url, 10, tmp_path) as service:
-        command._stream(
-            service, command.evidence.chat_request("x", None, None, None, None), Terminal.open(as_json=False)
-        )
+        command._stream(service, command.evidence.chat_request("x", {}), Terminal.open(as_json=False))
     assert seen[0].endswith("\x1b[2K")
     assert screen.getvalue() == seen[0]

@@ -40,10 +40,13 @@ def register(app: typer.Typer) -> None:
 
 def ask(
     question: evidence.Question,
+    scope: evidence.Scopes = None,
+    search_type: evidence.SearchTypeOption = None,
     strategy: evidence.StrategyOption = None,
     top_n: evidence.TopN = None,
     k: evidence.K = None,
     threshold: evidence.Threshold = None,
+    after: evidence.After = None,
     no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Only the answer and its citations.")] = False,
     as_json: options.Json = False,
     save_svg: _SaveSvg = None,
@@ -53,11 +56,16 @@ def ask(
 ) -> None:
     """Ask a question: streams the answer, then shows its citations and its evidence ledger.
 
+    A question that follows another names that one's ledger with `--after`.
+
     Exits 1 when there was no evidence to answer from.
     """
     terminal = Terminal.open(as_json=as_json)
-    request = evidence.chat_request(question, strategy, top_n, k, threshold)
+    overrides = evidence.overrides(scope, search_type, strategy, top_n, k, threshold)
+    request = evidence.chat_request(question, overrides)
     with connection.gateway(url, timeout, state_dir) as gateway:
+        turns = [*evidence.earlier_turns(gateway, after or []), *request.messages]
+        request = request.model_copy(update={"messages": turns})
         answer = _stream(gateway, request, terminal)
         ledger = None if no_ledger else _ledger(gateway, answer, terminal)
     if as_json:
@@ -82,6 +90,8 @@ def ask(
 
 def inspect(
     question: evidence.Question,
+    scope: evidence.Scopes = None,
+    search_type: evidence.SearchTypeOption = None,
     strategy: evidence.StrategyOption = None,
     top_n: evidence.TopN = None,
     k: evidence.K = None,
@@ -93,7 +103,7 @@ def inspect(
 ) -> None:
     """Find and select evidence without asking the model, and show the ledger; exits 1 when none was selected."""
     terminal = Terminal.open(as_json=as_json)
-    request = evidence.inspect_request(question, strategy, top_n, k, threshold)
+    request = evidence.inspect_request(question, evidence.overrides(scope, search_type, strategy, top_n, k, threshold))
     waiting = Waiting(terminal.err, "finding evidence…", wanted=not as_json)
     with connection.gateway(url, timeout, state_dir) as gateway, waiting:
         ledger = gateway.post("/v1/inspect", request, Ledger)
