@@ -37,13 +37,16 @@ def first_sentence_of_evidence(messages: Messages) -> str:
 class LlmDouble:
     """A running double. Set `answer` to decide what it says, `fault` to make it misbehave; `requests` are what came.
 
-    One that does not tokenize answers 404 to both token endpoints, as many hosted servers do.
+    One that does not tokenize answers 404 to both token endpoints, as many hosted servers do. After the piece
+    `pause_after` it says no more until `resumed` is set.
     """
 
     url: str = ""
     answer: Callable[[Messages], str] = first_sentence_of_evidence
     fault: str | None = None
     tokenizes: bool = True
+    pause_after: str | None = None
+    resumed: threading.Event = field(default_factory=threading.Event)
     requests: list[dict[str, object]] = field(default_factory=list)
     cancelled: threading.Event = field(default_factory=threading.Event)
     _served: InThread | None = None
@@ -63,7 +66,8 @@ class LlmDouble:
         self._served.stop()
 
     def reset(self) -> None:
-        self.answer, self.fault = first_sentence_of_evidence, None
+        self.answer, self.fault, self.pause_after = first_sentence_of_evidence, None, None
+        self.resumed.clear()
         self.requests.clear()
         self.cancelled.clear()
 
@@ -102,6 +106,8 @@ class LlmDouble:
                 if self.fault == "hang" and number == 1:
                     await asyncio.Event().wait()
                 await response.write(_event({"choices": [{"index": 0, "delta": {"content": piece}}]}))
+                if piece.strip() == self.pause_after:
+                    await asyncio.to_thread(self.resumed.wait, 60)
         except (asyncio.CancelledError, ConnectionResetError):
             self.cancelled.set()
             raise

@@ -17,7 +17,7 @@ from steelyard_contracts.errors import Problem
 from steelyard_runtime.guard import HEALTH_PATHS
 
 from .fakes import QUESTION
-from .test_chatqna_app import served
+from .served import served
 
 TOKEN = "service-token-0123456789"
 

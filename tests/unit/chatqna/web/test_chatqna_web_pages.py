@@ -15,7 +15,7 @@ from steelyard_chatqna.web.assets import static
 from steelyard_chatqna.web.pages import PUBLIC_PATHS
 
 from ..fakes import QUESTION
-from ..test_chatqna_app import served
+from ..served import served
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
 

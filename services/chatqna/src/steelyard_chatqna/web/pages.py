@@ -27,7 +27,7 @@ _NEWEST = 50
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
-        " form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+        " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",

@@ -60,6 +60,7 @@ async function ask(question) {
 
 function start() {
   for (const id of ["answer", "notices", "account", "sources"]) get(id).replaceChildren();
+  hideSpan();
   get("answer-card").hidden = false;
   get("sources-card").hidden = true;
   get("stop").hidden = false;
@@ -108,11 +109,49 @@ function reference(citation) {
   const holder = element("sup");
   const button = element("button", String(citation.marker), "quiet");
   button.type = "button";
-  button.title = citation.quote;
   button.setAttribute("aria-label", `Source ${citation.marker}: ${citation.title || citation.source}`);
-  button.addEventListener("click", () => get(`source-${citation.marker}`)?.scrollIntoView({ block: "center" }));
+  button.setAttribute("aria-describedby", "span");
+  button.addEventListener("click", () => {
+    const source = get(`source-${citation.marker}`);
+    source?.scrollIntoView({ block: "center" });
+    source?.focus({ preventScroll: true });
+  });
+  for (const name of ["mouseenter", "focus"]) button.addEventListener(name, () => showSpan(button, citation));
+  for (const name of ["mouseleave", "blur"]) {
+    button.addEventListener(name, (event) => event.relatedTarget === get("span") || hideSpan());
+  }
   holder.append(button);
   return holder;
+}
+
+// The exact span in its document, beside the citation that is pointed at.
+function showSpan(button, citation) {
+  const span = get("span");
+  const quote = element("blockquote");
+  quote.dir = "auto";
+  quote.append(element("mark", citation.quote));
+  span.replaceChildren(element("strong", place(citation)), quote);
+  span.hidden = false;
+  const card = get("answer-card").getBoundingClientRect();
+  const at = button.getBoundingClientRect();
+  span.style.top = `${at.bottom - card.top}px`;
+  span.style.left = `${Math.max(0, Math.min(at.left - card.left, card.width - span.offsetWidth))}px`;
+}
+
+function hideSpan() {
+  get("span").hidden = true;
+}
+
+get("span").addEventListener("mouseleave", hideSpan);
+window.addEventListener("resize", hideSpan);
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") hideSpan();
+});
+
+function place(citation) {
+  const parts = [citation.title || citation.source, citation.section, citation.page && `page ${citation.page}`];
+  parts.push(`characters ${citation.quote_start} to ${citation.quote_end}`);
+  return parts.filter(Boolean).join(" · ");
 }
 
 function account(said) {
@@ -135,6 +174,7 @@ function sources(said) {
     const first = cited[0];
     const block = element("div", undefined, "source");
     block.id = `source-${marker}`;
+    block.tabIndex = -1;
     const where = [first.section, first.page && `page ${first.page}`].filter(Boolean).join(" · ");
     block.append(element("strong", `[${marker}] ${first.title || first.source}`), element("span", where && ` ${where}`, "soft"));
     for (const one of cited) {

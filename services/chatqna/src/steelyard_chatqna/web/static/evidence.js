@@ -7,6 +7,6 @@ input.value = named ?? "";
 window.htmx.ajax("GET", named ? `/web/evidence/${encodeURIComponent(named)}` : "/web/ledgers", { target: "#evidence" });
 
 document.addEventListener("input", (event) => {
-  const shown = event.target.closest("label")?.querySelector("output");
+  const shown = document.querySelector(`output[for="${event.target.id}"]`);
   if (shown) shown.textContent = event.target.value;
 });
