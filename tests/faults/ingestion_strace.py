@@ -47,9 +47,12 @@ def threads(pid: int) -> list[int]:
 
 
 @contextmanager
-def attached(target: int, fault: str, *, all_threads: bool = False) -> Iterator[None]:
-    """Inject `fault` (strace's `inject` expression) into one thread, or into a process, while the block runs."""
-    follow = ["-f"] if all_threads else []
+def attached(target: int, fault: str, *, all_threads: bool = False, path: Path | None = None) -> Iterator[None]:
+    """Inject `fault` (strace's `inject` expression) into one thread, or into a process, while the block runs.
+
+    With a `path`, only into calls on that file.
+    """
+    follow = [*(["-f"] if all_threads else []), *(["-P", str(path)] if path is not None else [])]
     tracer = subprocess.Popen(
         ["strace", *follow, "-p", str(target), "-o", os.devnull, "-e", f"inject={fault}"],
         stderr=subprocess.PIPE,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import requests
 
 from tests.faults.ingestion_embedder import EmbedderDouble
 from tests.faults.ingestion_lab import Lab, text_of
@@ -40,10 +41,14 @@ def fill(folder: Path) -> Path:
     return filler
 
 
-def fault_of(reply: object) -> str:
-    (result,) = reply.json()["files"]  # type: ignore[attr-defined]
+def fault_of(reply: requests.Response) -> tuple[str, str]:
+    """Code and detail of the refusal: of the one file, or of a job that could not even be kept."""
+    body = reply.json()
+    if "files" not in body:
+        return body["code"], body["detail"]
+    (result,) = body["files"]
     assert result["status"] == "rejected"
-    return str(result["error"]["code"])
+    return result["error"]["code"], result["error"]["detail"]
 
 
 def test_a_full_disk_acknowledges_nothing_and_goes_on_when_there_is_space(
@@ -58,8 +63,9 @@ def test_a_full_disk_acknowledges_nothing_and_goes_on_when_there_is_space(
         for name, text in (("new.txt", text_of(2, 0, paragraphs=60)), ("before.txt", text_of(1, 1, paragraphs=60))):
             reply = lab.send(name, text)
             assert reply is not None
-            assert (reply.status_code, fault_of(reply)) == (503, "store_unavailable")
-            assert "no space is left" in reply.json()["files"][0]["error"]["detail"]
+            code, detail = fault_of(reply)
+            assert (reply.status_code, code) == (503, "store_unavailable")
+            assert "no space is left" in detail
         assert lab.violations() == []
         # The same process, and one that starts on the full disk, both go on once there is space again.
         filler.unlink()
@@ -84,7 +90,7 @@ def test_a_disk_that_is_full_from_the_start(tmp_path: Path, small_disk: Path, em
         lab.start()
         reply = lab.send("a.txt", text_of(1, 0))
         assert reply is not None
-        assert (reply.status_code, fault_of(reply)) == (503, "store_unavailable")
+        assert (reply.status_code, fault_of(reply)[0]) == (503, "store_unavailable")
         filler.unlink()
         lab.resend_unacknowledged()
         assert lab.violations() == []
@@ -95,18 +101,21 @@ def test_a_disk_that_is_full_from_the_start(tmp_path: Path, small_disk: Path, em
 @needs_strace()
 @pytest.mark.parametrize("call", ["fdatasync", "pwrite64"])
 @pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
+@pytest.mark.parametrize("file", ["store.db-wal", "store.db.jobs-wal"])
 def test_a_disk_that_fails_acknowledges_nothing_and_goes_on_when_it_works(
-    tmp_path: Path, embedder: EmbedderDouble, call: str, error: str
+    tmp_path: Path, embedder: EmbedderDouble, call: str, error: str, file: str
 ) -> None:
     lab = Lab(tmp_path, embedder)
     try:
         process = lab.start().process
         assert lab.send("before.txt", text_of(1, 0)).status_code == 200  # type: ignore[union-attr]
-        with attached(process.pid, f"{call}:error={error}", all_threads=True):
+        with attached(process.pid, f"{call}:error={error}", all_threads=True, path=tmp_path / file):
             for name, text in (("new.txt", text_of(2, 0)), ("before.txt", text_of(1, 1))):
                 reply = lab.send(name, text)
                 assert reply is not None
-                assert (reply.status_code, fault_of(reply)) == (503, "store_unavailable")
+                code, detail = fault_of(reply)
+                assert (reply.status_code, code) == (503, "store_unavailable")
+                assert (".jobs" in detail) == (".jobs" in file)
         assert process.poll() is None
         assert lab.violations() == []
         lab.resend_unacknowledged()

@@ -175,7 +175,40 @@ def test_a_job_says_what_became_of_each_file_and_why(lab: Lab, embedder: Embedde
         ("rejected", "corrupt_document"),
         ("rejected", "unsupported_type"),
     ]
+    listed = requests.get(f"{lab.service.url}/v1/dataprep/jobs", params={"limit": 1}, timeout=60).json()["jobs"][0]
+    assert listed == {name: value for name, value in job.items() if name not in ("files", "pending")}
+    assert listed["counts"] == {"published": 1, "rejected": 2}
+    assert listed["causes"] == {"corrupt_document": 1, "unsupported_type": 1}
+    elsewhere = requests.get(f"{lab.service.url}/v1/dataprep/jobs", params={"scopes": "nowhere"}, timeout=60)
+    assert (elsewhere.status_code, elsewhere.json()["code"]) == (403, "scope_unknown")
     post(lab, "delete", json={"file_path": "good.txt"})
+
+
+def test_a_job_that_was_killed_is_there_afterwards_and_says_what_has_to_be_sent_again(
+    tmp_path: Path, embedder: EmbedderDouble
+) -> None:
+    lab = Lab(tmp_path, embedder)
+    lab.start()
+    try:
+        assert post(lab, "ingest", files=[("files", ("before.txt", b"words"))]).status_code == 200
+        embedder.hold()
+        files = [("files", (f"{name}.txt", name.encode())) for name in ("first", "second")]
+        started = post(lab, "ingest", files=files, data={"wait": "false"}).json()
+        assert embedder.waiting.wait(60)
+        lab.kill()
+        embedder.release()
+        url = f"{lab.start().url}/v1/dataprep/jobs"
+        newest, older = requests.get(url, timeout=60).json()["jobs"]
+        assert (newest["job_id"], newest["state"]) == (started["job_id"], "interrupted")
+        assert newest["cause"]["code"] == "interrupted"
+        assert (older["state"], older["counts"]) == ("done", {"published": 1})
+        job = requests.get(f"{url}/{started['job_id']}", timeout=60).json()
+        assert (job["files"], job["pending"]) == ([], ["first.txt", "second.txt"])
+        again = post(lab, "ingest", files=files).json()
+        assert [one["status"] for one in again["files"]] == ["published", "published"]
+    finally:
+        embedder.release()
+        lab.kill()
 
 
 def test_a_content_that_ends_its_parser_is_quarantined_and_the_rest_goes_on(

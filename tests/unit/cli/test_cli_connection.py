@@ -36,7 +36,8 @@ def test_the_run_of_another_state_folder_is_found(double, state_dir, tmp_path):
         "POST /v1/dataprep/get": (200, {}, b'{"documents": []}'),
         "POST /v1/dataprep/delete": (200, {}, b'{"deleted": ["d"]}'),
         "POST /v1/dataprep/ingest": (
-            200, {}, b'{"job_id": "j", "state": "done", "total": 1, "files": [{"name": "a.md", "status": "unchanged", '
+            200, {}, b'{"job_id": "j", "state": "done", "scope": "public", "total": 1, "first_name": "a.md", '
+            b'"created_at": "2026-11-30", "files": [{"name": "a.md", "status": "unchanged", '
             b'"document_id": "d", "revision": "r", "chunks": 1, "tokens": 1, "notes": [], "error": null}]}',
         ),
     }  # fmt: skip

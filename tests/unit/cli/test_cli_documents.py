@@ -25,7 +25,18 @@ def job(name, *, state="done", code=None, detail="", chunks=3, **changes):
         "notes": [], "error": {"code": code, "detail": detail} if code else None, **changes,
     }  # fmt: skip
     files = [] if state == "running" else [result]
-    return json.dumps({"job_id": "j1", "state": state, "total": 1, "files": files}).encode()
+    head = {
+        "job_id": "j1",
+        "state": state,
+        "scope": "public",
+        "total": 1,
+        "first_name": name,
+        "created_at": "2026-11-30",
+    }
+    if state == "interrupted":
+        files = []
+        head["cause"] = {"code": "interrupted", "detail": "dataprep ended"}
+    return json.dumps({**head, "files": files}).encode()
 
 
 @pytest.fixture
@@ -131,11 +142,20 @@ def test_the_scope_is_sent(dataprep, folder):
 def test_a_job_that_runs_is_asked_until_it_is_done(double, folder):
     replies = iter([job("a.md", state="running"), job("a.md", state="running"), job("a.md")])
     double.routes[_INGEST] = (202, {}, job("a.md", state="running"))
-    double.routes["GET /v1/dataprep/jobs/j1"] = lambda _: (200, {}, next(replies))
+    double.routes["GET /v1/dataprep/jobs/j1?scopes=public"] = lambda _: (200, {}, next(replies))
     result = ingest(double, folder / "a.md", "--json")
     assert result.exit_code == 0
     assert told(result)["totals"]["published"] == 1
     assert b'name="wait"\r\n\r\nfalse\r\n' in double.calls[0].body
+
+
+def test_a_job_that_was_interrupted_ends_the_ingestion_as_an_outage_does(double, folder):
+    double.routes[_INGEST] = (202, {}, job("a.md", state="running"))
+    double.routes["GET /v1/dataprep/jobs/j1?scopes=public"] = (200, {}, job("a.md", state="interrupted"))
+    result = ingest(double, folder / "a.md")
+    assert result.exit_code == 3
+    assert "interrupted: dataprep ended (dataprep, request of job j1)" in result.stderr
+    assert "1 of 1 files were not sent; the same command goes on with them" in result.stderr
 
 
 def test_overload_is_waited_out_as_long_as_the_service_says(double, folder):

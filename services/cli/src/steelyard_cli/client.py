@@ -47,9 +47,9 @@ class Service:
     def __exit__(self, *_: object) -> None:
         self._session.close()
 
-    def get(self, path: str, reply: type[Reply]) -> Reply:
-        """GET a contract's payload."""
-        return self._parse(self._send("GET", path), reply)
+    def get(self, path: str, reply: type[Reply], query: Mapping[str, Any] | None = None) -> Reply:
+        """GET a contract's payload; of `query`, what is None is left out and a list is repeated."""
+        return self._parse(self._send("GET", path, params=query), reply)
 
     def post(self, path: str, body: BaseModel | Mapping[str, Any], reply: type[Reply]) -> Reply:
         """POST one contract's payload, a mapping where null means something, and get another's."""

@@ -26,6 +26,7 @@ NOT_READY_CODES = frozenset(
         ErrorCode.STORE_UNAVAILABLE,
         ErrorCode.MODEL_UNAVAILABLE,
         ErrorCode.UPSTREAM_UNREACHABLE,
+        ErrorCode.INTERRUPTED,
     }
 )
 """Codes that mean "later, perhaps", for which a command exits 3 instead of 1."""

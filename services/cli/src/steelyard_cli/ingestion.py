@@ -142,11 +142,13 @@ def _finished(dataprep: Service, job: Job, pause: Callable[[float], None]) -> Jo
     while job.state is JobState.RUNNING:
         pause(wait)
         wait = min(wait * 1.5, _POLL_LONGEST_S)
-        job = dataprep.get(f"/v1/dataprep/jobs/{job.job_id}", Job)
+        job = dataprep.get(f"/v1/dataprep/jobs/{job.job_id}", Job, {"scopes": job.scope})
     return job
 
 
 def _report(job: Job, file: Found, size: int) -> FileReport:
+    if job.cause is not None:
+        raise RequestRefusedError(job.cause.code, job.cause.detail, "dataprep", f"of job {job.job_id}")
     if len(job.files) != 1:
         raise BrokenReplyError(f"dataprep answered {len(job.files)} results for the one file {file.name!r}")
     result: FileResult = job.files[0]

@@ -8,7 +8,7 @@ from .errors import ErrorCode
 
 
 class FileError(Response):
-    """Why a file was rejected."""
+    """Why a file was rejected, or why a job ended before all its files were done."""
 
     code: ErrorCode
     detail: str
@@ -27,13 +27,42 @@ class FileResult(Response):
     error: FileError | None = None
 
 
-class Job(Response):
-    """An ingestion job: one result per file that is finished, in the order of the request."""
+class JobSummary(Response):
+    """An ingestion job without its files.
+
+    `counts` has how many files ended how, and `causes` why files were rejected; files that are not done are in neither.
+    `first_name` is the name of its first file. Times are ISO 8601 in UTC; `ended_at` and `cause` are there once it has
+    ended, `cause` only for one that was interrupted.
+    """
 
     job_id: str
     state: JobState
+    scope: str
     total: NonNegativeInt
+    first_name: str
+    counts: dict[FileStatus, NonNegativeInt] = Field(default_factory=dict)
+    causes: dict[ErrorCode, NonNegativeInt] = Field(default_factory=dict)
+    created_at: str
+    ended_at: str | None = None
+    cause: FileError | None = None
+
+
+class Job(JobSummary):
+    """An ingestion job: one result per file that is done, in the order of the request.
+
+    `pending` names the other files in that order: those that wait, or that an interrupted job did not finish. The first
+    of the latter may be there all the same, and is `unchanged` when it is sent again.
+    """
+
     files: list[FileResult]
+    pending: list[str] = Field(default_factory=list)
+
+
+class JobList(Response):
+    """Ingestion jobs, the newest first; `next_before` is the cursor of the next page, None on the last."""
+
+    jobs: list[JobSummary]
+    next_before: str | None = None
 
 
 class DocumentInfo(Response):

@@ -174,3 +174,5 @@ class JobState(StrEnum):
 
     RUNNING = "running"
     DONE = "done"
+    INTERRUPTED = "interrupted"
+    """Dataprep ended before all its files were done; those that are not have to be sent again."""

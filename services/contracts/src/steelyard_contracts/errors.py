@@ -149,6 +149,9 @@ class ErrorCode(StrEnum):
     DELETED_MEANWHILE = "deleted_meanwhile"
     """The document was deleted while this file was on its way, and the deletion wins."""
 
+    INTERRUPTED = "interrupted"
+    """Dataprep ended before the job was done; the files that it had not finished have to be sent again."""
+
     LINKS_DISABLED = "links_disabled"
     """Taking in links is switched off."""
 
@@ -204,6 +207,7 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.PARSER_CRASHED: 422,
     ErrorCode.QUARANTINED: 422,
     ErrorCode.DELETED_MEANWHILE: 409,
+    ErrorCode.INTERRUPTED: 503,
     ErrorCode.LINKS_DISABLED: 403,
     ErrorCode.LINK_REFUSED: 403,
     ErrorCode.LINK_FAILED: 502,

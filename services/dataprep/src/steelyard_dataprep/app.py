@@ -24,6 +24,7 @@ from .catalogue import Catalogue
 from .fetching import LinkFetcher
 from .ingestion import ChunkSize, Ingestion
 from .intakes import Intakes
+from .job_store import JobStore
 from .jobs import Jobs
 from .links import LinkPolicy
 from .parsing.limits import ParseLimits
@@ -93,10 +94,14 @@ def build(settings: DataprepSettings) -> FastAPI:
                 reader, writer, embedding, workers, tokenizer.count, size, limits, intakes, quarantine
             )
             fetcher = await stack.enter_async_context(LinkFetcher(links, limits.max_input_bytes))
-            jobs = Jobs(ingestion, fetcher)
+            keeping = Workers("jobs", threads=1)
+            store = JobStore(settings.store_path.with_name(f"{settings.store_path.name}.jobs"))
+            stack.callback(store.close)
+            stack.callback(keeping.close)
+            jobs = Jobs(ingestion, fetcher, store, keeping)
             stack.push_async_callback(jobs.stop)
             catalogue = Catalogue(reader, writer, intakes, settings.steelyard_scopes)
             resources = Dataprep(jobs, catalogue, limits.max_input_bytes, links)
-            yield Running(resources, probes={"store": ingestion.prepare})
+            yield Running(resources, probes={"store": ingestion.prepare, "jobs": jobs.check})
 
     return create_app(service, settings, lifespan, [router])

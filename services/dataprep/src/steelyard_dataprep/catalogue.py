@@ -23,6 +23,10 @@ class Catalogue:
         """The scope to ingest into; raises `scope_unknown`."""
         return named_scopes(None if given is None else [given], self._scopes)[0]
 
+    def scopes(self, given: list[str] | None) -> tuple[str, ...]:
+        """The scopes to look in, None being the default one; raises `scope_unknown`."""
+        return named_scopes(given, self._scopes)
+
     async def documents(self, scopes: list[str] | None, after: str | None, limit: int) -> DocumentList:
         """One page of the documents of `scopes` (None = the default scope), by id. Raises StoreError."""
         page = await self._reader.documents(self._filter(scopes), limit=limit, after=after)
@@ -49,7 +53,7 @@ class Catalogue:
             return await self._writer.delete(its_id, within=within) or on_their_way
 
     def _filter(self, scopes: list[str] | None) -> Filter:
-        return Filter(named_scopes(scopes, self._scopes))
+        return Filter(self.scopes(scopes))
 
 
 def _info(summary: DocumentSummary) -> DocumentInfo:

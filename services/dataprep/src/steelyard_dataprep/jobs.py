@@ -1,22 +1,21 @@
-"""Ingestion jobs: files wait in one line, and what became of each can be asked for while the job is remembered."""
+"""Ingestion jobs: files wait in one line, and what became of each can be asked for, also after a restart."""
 
 import asyncio
 import uuid
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from steelyard_contracts.dataprep import FileError, FileResult, Job
+from steelyard_contracts.dataprep import FileError, FileResult, Job, JobList
 from steelyard_contracts.enums import FileStatus, JobState
 from steelyard_contracts.errors import HTTP_STATUS, ErrorCode, SteelyardError
 from steelyard_runtime import context, logs
+from steelyard_runtime.blocking import Workers
+from steelyard_store.errors import StoreError
 
 from .fetching import LinkFetcher
 from .ingestion import Ingestion, Source
 from .intakes import Intake
-
-_REMEMBERED = 256
-"""Finished jobs that can still be asked for."""
+from .job_store import Ending, JobHead, JobStore, counted, now
 
 _WAITING_BYTES = 512 * 2**20
 """Bytes of files that may wait in memory; more are refused with Retry-After."""
@@ -25,6 +24,11 @@ _LINKS_AT_ONCE = 4
 """Links that are being fetched or wait, fetched, for their turn; each may hold a largest file in memory."""
 
 _FILE_TIMEOUT_S = 1800.0
+
+_STOPPED = FileError(
+    code=ErrorCode.INTERRUPTED,
+    detail="dataprep was stopped before the job was done; send the files again that have no result",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,78 +58,154 @@ class Options:
 
 @dataclass(slots=True)
 class _Running:
-    job_id: str
-    total: int
+    """A job of this process; so many of its results are `recorded`, and `failed` says that the last try was not."""
+
+    head: JobHead
     files: list[FileResult] = field(default_factory=list)
+    ending: Ending | None = None
+    recorded: int = 0
+    failed: bool = False
     task: asyncio.Task[None] | None = None
 
     def report(self) -> Job:
-        done = len(self.files) == self.total
+        ending = self.ending
         return Job(
-            job_id=self.job_id,
-            state=JobState.DONE if done else JobState.RUNNING,
-            total=self.total,
+            job_id=self.head.job_id,
+            scope=self.head.scope,
+            state=JobState.RUNNING if ending is None else ending.state,
+            total=len(self.head.names),
+            first_name=self.head.names[0],
+            created_at=self.head.created_at,
+            ended_at=None if ending is None else ending.at,
+            cause=None if ending is None else ending.cause,
+            **counted(self.files),
             files=list(self.files),
+            pending=list(self.head.names[len(self.files) :]),
         )
 
 
 class Jobs:
-    """Runs jobs one file at a time; a job goes on when the client that started it is gone."""
+    """Runs jobs one file at a time; a job goes on when the client that started it is gone.
 
-    def __init__(self, ingestion: Ingestion, fetcher: LinkFetcher) -> None:
+    A job is in the job store before it begins, so that one that was acknowledged is never forgotten by a crash. The
+    files themselves are not kept: what is not done when the process ends has to be sent again, and the job says so.
+    """
+
+    def __init__(self, ingestion: Ingestion, fetcher: LinkFetcher, store: JobStore, keeping: Workers) -> None:
+        """`keeping` runs the store's blocking calls."""
         self._ingestion = ingestion
         self._fetcher = fetcher
-        self._jobs: OrderedDict[str, _Running] = OrderedDict()
+        self._store = store
+        self._keeping = keeping
+        self._running: dict[str, _Running] = {}
         self._turn = asyncio.Lock()
         self._fetching = asyncio.Semaphore(_LINKS_AT_ONCE)
         self._waiting_bytes = 0
 
-    def start(self, items: Sequence[Upload | Link], options: Options) -> str:
-        """Start a job and return its id; raises `overloaded` when too much is waiting."""
-        size = sum(map(_size, items))
-        if self._waiting_bytes and self._waiting_bytes + size > _WAITING_BYTES:
-            raise SteelyardError(ErrorCode.OVERLOADED, "too many files are waiting to be ingested", retry_after_s=5)
-        self._waiting_bytes += size
-        job = _Running(uuid.uuid4().hex, len(items))
-        self._jobs[job.job_id] = job
-        self._forget_oldest()
-        accepted = [(item, self._ingestion.accept(item.name, options.scope)) for item in items]
-        job.task = asyncio.create_task(self._run(job, accepted, options))
-        return job.job_id
+    async def start(self, items: Sequence[Upload | Link], options: Options) -> Job:
+        """Start a job of at least one file and return its first report.
 
-    async def wait(self, job_id: str) -> Job:
-        """The job's report once all its files are done."""
-        job = self._job(job_id)
+        Raises `overloaded` when too much is waiting, and StoreError when the job could not be kept; neither starts it.
+        """
+        return (await self._begun(items, options)).report()
+
+    async def run(self, items: Sequence[Upload | Link], options: Options) -> Job:
+        """Start a job as `start` does and return its report once all its files are done."""
+        job = await self._begun(items, options)
         if job.task is not None:
             # Shielded: the job goes on when the client that waits for it is gone.
             await asyncio.shield(job.task)
         return job.report()
 
-    def report(self, job_id: str) -> Job:
-        """The job's report as it stands; raises `not_found`."""
-        return self._job(job_id).report()
+    async def report(self, job_id: str, scopes: Sequence[str]) -> Job:
+        """The job's report as it stands; raises `not_found`, also for a job of another scope, and StoreError."""
+        await self._catch_up()
+        found = await self._keeping.run(self._store.find, job_id, scopes)
+        if found is None:
+            raise SteelyardError(ErrorCode.NOT_FOUND, "there is no job of that id (any more)")
+        return found
+
+    async def page(self, scopes: Sequence[str], before: str | None, limit: int) -> JobList:
+        """Jobs of `scopes`, newest first, that began before the job `before`; raises StoreError."""
+        await self._catch_up()
+        return await self._keeping.run(self._store.page, scopes, before, limit)
+
+    async def check(self) -> None:
+        """See that jobs can be kept; raises StoreError."""
+        await self._keeping.run(self._store.check)
 
     async def stop(self) -> None:
-        """Cancel what is running; published documents stay, a file in the middle leaves nothing."""
-        running = [job.task for job in self._jobs.values() if job.task is not None and not job.task.done()]
+        """Cancel what is running; published documents stay, a file in the middle leaves nothing, its job says so."""
+        running = [job.task for job in self._running.values() if job.task is not None and not job.task.done()]
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
+    async def _begun(self, items: Sequence[Upload | Link], options: Options) -> _Running:
+        # Shielded: a job that is in the store already is run, also when its client has left meanwhile.
+        return await asyncio.shield(asyncio.create_task(self._begin(items, options)))
+
+    async def _begin(self, items: Sequence[Upload | Link], options: Options) -> _Running:
+        size = sum(map(_size, items))
+        if self._waiting_bytes and self._waiting_bytes + size > _WAITING_BYTES:
+            raise SteelyardError(ErrorCode.OVERLOADED, "too many files are waiting to be ingested", retry_after_s=5)
+        self._waiting_bytes += size
+        job = _Running(JobHead(uuid.uuid4().hex, options.scope, tuple(item.name for item in items), now()))
+        try:
+            await self._keeping.run(self._store.add, job.head)
+        except BaseException:
+            self._waiting_bytes -= size
+            raise
+        self._running[job.head.job_id] = job
+        accepted = [(item, self._ingestion.accept(item.name, options.scope)) for item in items]
+        job.task = asyncio.create_task(self._run(job, accepted, options))
+        return job
+
     async def _run(self, job: _Running, accepted: Sequence[tuple[Upload | Link, Intake]], options: Options) -> None:
         request_id = context.current().request_id
-        for item, intake in accepted:
-            try:
-                if isinstance(item, Link):
-                    # Outside of the line, so that a slow server keeps nobody's files waiting.
-                    async with self._fetching:
-                        fetched = await self._fetched(item)
-                        job.files.append(await self._in_turn(fetched, intake, options, request_id))
-                else:
-                    job.files.append(await self._in_turn(item, intake, options, request_id))
-            finally:
-                self._waiting_bytes -= _size(item)
-                self._ingestion.finish(intake)
+        try:
+            for item, intake in accepted:
+                try:
+                    job.files.append(await self._result(item, intake, options, request_id))
+                finally:
+                    self._waiting_bytes -= _size(item)
+                    self._ingestion.finish(intake)
+                if len(job.files) == len(accepted):
+                    job.ending = Ending(JobState.DONE, now())
+                await self._record(job)
+        except BaseException:
+            if job.ending is None:
+                job.ending = Ending(JobState.INTERRUPTED, now(), _STOPPED)
+            await self._record(job)
+            raise
+
+    async def _result(self, item: Upload | Link, intake: Intake, options: Options, request_id: str) -> FileResult:
+        if isinstance(item, Upload):
+            return await self._in_turn(item, intake, options, request_id)
+        # Outside of the line, so that a slow server keeps nobody's files waiting.
+        async with self._fetching:
+            return await self._in_turn(await self._fetched(item), intake, options, request_id)
+
+    async def _record(self, job: _Running) -> None:
+        """Note what is new of a job; after a failure the next file tries again, and so does whoever asks for it."""
+        try:
+            await self._note(job)
+        except StoreError as error:
+            job.failed = True
+            logs.get().error("job_not_recorded", job=job.head.job_id, cause=str(error))
+
+    async def _note(self, job: _Running) -> None:
+        done, ending = len(job.files), job.ending
+        new = job.files[job.recorded : done]
+        await self._keeping.run(self._store.record, job.head.job_id, job.recorded, new, ending)
+        job.recorded, job.failed = done, False
+        if ending is not None:
+            self._running.pop(job.head.job_id, None)
+
+    async def _catch_up(self) -> None:
+        """Note what could not be noted when it happened; raises StoreError when it still can not be."""
+        for job in [one for one in self._running.values() if one.failed]:
+            await self._note(job)
 
     async def _fetched(self, link: Link) -> Upload:
         try:
@@ -148,27 +228,21 @@ class Jobs:
                 fault = FileError(code=ErrorCode.INTERNAL, detail="an unexpected error; the log has its place")
                 return FileResult(name=upload.name, status=FileStatus.REJECTED, error=fault)
 
-    def _job(self, job_id: str) -> _Running:
-        try:
-            return self._jobs[job_id]
-        except KeyError:
-            raise SteelyardError(ErrorCode.NOT_FOUND, "there is no job of that id (any more)") from None
-
-    def _forget_oldest(self) -> None:
-        finished = [job.job_id for job in self._jobs.values() if job.task is not None and job.task.done()]
-        for job_id in finished[: max(0, len(self._jobs) - _REMEMBERED)]:
-            del self._jobs[job_id]
-
 
 def _size(item: Upload | Link) -> int:
     return len(item.data) if isinstance(item, Upload) else 0
 
 
 def status_of(job: Job) -> int:
-    """202 while the job runs, 200 if no file was rejected, 207 if some were, and if all were the first one's own."""
+    """202 while the job runs, 200 if no file was rejected, 207 if some were, and if all were the first one's own.
+
+    An interrupted job has the status of its cause.
+    """
     rejected = [result for result in job.files if result.status is FileStatus.REJECTED]
     if job.state is JobState.RUNNING:
         return 202
+    if job.cause is not None:
+        return HTTP_STATUS[job.cause.code]
     if not rejected:
         return 200
     if len(rejected) < len(job.files) or rejected[0].error is None:

@@ -1,10 +1,10 @@
-"""`/v1/dataprep/ingest`, `/get`, `/delete` and `/jobs/{id}`."""
+"""`/v1/dataprep/ingest`, `/get`, `/delete` and `/jobs`."""
 
 from dataclasses import dataclass
 from json import JSONDecodeError
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from starlette.datastructures import FormData, UploadFile
 
@@ -15,6 +15,7 @@ from steelyard_contracts.dataprep import (
     FileError,
     GetRequest,
     Job,
+    JobList,
 )
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime import strict_json
@@ -31,6 +32,8 @@ router = APIRouter(route_class=StrictRoute, tags=["dataprep"], prefix="/v1/datap
 
 _FIELDS = frozenset({"files", "scope", "wait", "text_column", "link_list"})
 _MAX_LINKS = 1000
+
+_Scopes = Annotated[list[str] | None, Query()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +71,25 @@ async def ingest(request: Request, dataprep: Annotated[Dataprep, Depends(_datapr
         raise SteelyardError(ErrorCode.INVALID_REQUEST, "wait: should be true or false")
     if not items:
         raise SteelyardError(ErrorCode.INVALID_REQUEST, "files: no file was sent")
-    job_id = dataprep.jobs.start(items, options)
-    job = await dataprep.jobs.wait(job_id) if wait == "true" else dataprep.jobs.report(job_id)
+    job = await (dataprep.jobs.run if wait == "true" else dataprep.jobs.start)(items, options)
     return json_reply(job, status_of(job))
 
 
+@router.get("/jobs", response_model=JobList)
+async def jobs(
+    dataprep: Annotated[Dataprep, Depends(_dataprep)],
+    scopes: _Scopes = None,
+    before: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """The jobs of `scopes` (the default scope when none is named), newest first; `before` is the last page's cursor."""
+    return json_reply(await dataprep.jobs.page(dataprep.catalogue.scopes(scopes), before, limit))
+
+
 @router.get("/jobs/{job_id}", response_model=Job)
-async def job(job_id: str, dataprep: Annotated[Dataprep, Depends(_dataprep)]) -> Response:
-    """What became of a job's files so far."""
-    return json_reply(dataprep.jobs.report(job_id))
+async def job(job_id: str, dataprep: Annotated[Dataprep, Depends(_dataprep)], scopes: _Scopes = None) -> Response:
+    """What became of a job's files so far; a job of another scope than those named does not exist."""
+    return json_reply(await dataprep.jobs.report(job_id, dataprep.catalogue.scopes(scopes)))
 
 
 @router.post("/get", response_model=DocumentList)
