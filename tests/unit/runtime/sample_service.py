@@ -21,6 +21,7 @@ from steelyard_runtime.metrics import Metrics
 from steelyard_runtime.settings.groups import ProcessSettings
 
 MAX_BODY_MB = 1
+MAX_UPLOAD_MB = 2
 
 
 class Item(Request):
@@ -133,6 +134,6 @@ def sample_app(*, watch: Watch | None = None, probes: dict[str, Probe] | None = 
         policy={"strategy": "slice"},
         errors={DomainError: ErrorCode.STORE_UNAVAILABLE},
         openai_paths=frozenset({"/v1/domain"}),
-        max_body_mb=MAX_BODY_MB,
+        upload_mb={"/v1/upload": MAX_UPLOAD_MB},
     )
-    return create_app(service, ProcessSettings(**settings), lifespan, [router])
+    return create_app(service, ProcessSettings(**{"steelyard_max_body_mb": MAX_BODY_MB} | settings), lifespan, [router])

@@ -16,7 +16,7 @@ from steelyard_runtime.app import Service, create_app
 from steelyard_runtime.settings.groups import ProcessSettings
 
 from .conftest import Address, serving
-from .sample_service import MAX_BODY_MB, Watch, sample_app
+from .sample_service import MAX_BODY_MB, MAX_UPLOAD_MB, Watch, sample_app
 
 Serve = Callable[[FastAPI], Address]
 
@@ -234,14 +234,18 @@ def test_a_chunked_body_that_is_too_large_is_refused_while_it_is_read(address: A
     assert (status, problem["code"]) == (413, "body_too_large")
 
 
-def test_a_form_that_is_too_large_is_refused(address: Address) -> None:
+@pytest.mark.parametrize("most", [MAX_BODY_MB, MAX_UPLOAD_MB])
+def test_a_form_has_a_limit_of_its_own(address: Address, most: int) -> None:
     body = (
         b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
-        + b"x" * (MAX_BODY_MB * 2**20)
+        + b"x" * (most * 2**20)
         + b"\r\n--b--\r\n"
     )
-    status, _, problem = ask(address, "POST", "/v1/upload", body, {"Content-Type": "multipart/form-data; boundary=b"})
-    assert (status, problem["code"]) == (413, "body_too_large")
+    status, _, reply = ask(address, "POST", "/v1/upload", body, {"Content-Type": "multipart/form-data; boundary=b"})
+    if most == MAX_BODY_MB:
+        assert status == 200
+    else:
+        assert (status, reply["code"]) == (413, "body_too_large")
 
 
 def test_a_body_of_exactly_the_limit_is_accepted(address: Address) -> None:

@@ -29,7 +29,7 @@ from .jobs import Jobs
 from .links import LinkPolicy
 from .parsing.limits import ParseLimits
 from .quarantine import Quarantine
-from .routes import Dataprep, router
+from .routes import UPLOAD_PATH, Dataprep, router
 from .settings import DataprepSettings
 
 _MIB = 2**20
@@ -60,7 +60,7 @@ def build(settings: DataprepSettings) -> FastAPI:
         },
         limits={"max_file_mb": settings.dataprep_max_file_mb, "max_upload_mb": settings.dataprep_max_upload_mb},
         models={"tokenizer": {"id": model.name, "revision": model.revision}},
-        max_body_mb=settings.dataprep_max_upload_mb,
+        upload_mb={UPLOAD_PATH: settings.dataprep_max_upload_mb},
     )
     limits = ParseLimits(
         max_input_bytes=settings.dataprep_max_file_mb * _MIB,

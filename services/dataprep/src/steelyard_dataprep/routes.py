@@ -30,6 +30,8 @@ from .names import source_name
 
 router = APIRouter(route_class=StrictRoute, tags=["dataprep"], prefix="/v1/dataprep")
 
+UPLOAD_PATH = "/v1/dataprep/ingest"
+
 _FIELDS = frozenset({"files", "scope", "wait", "text_column", "link_list"})
 _MAX_LINKS = 1000
 

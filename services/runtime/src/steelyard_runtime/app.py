@@ -27,6 +27,7 @@ VERSION = "0.1.0"
 
 _TOKEN = re.compile(r"(?!changeme)[\x21-\x7e]{16,}", re.IGNORECASE)
 _LEAST_DIFFERENT = 4
+_MIB = 2**20
 _PROBLEM: dict[str, Any] = {
     "model": Problem,
     "description": "A problem document (RFC 9457); `code` says which error it is.",
@@ -38,8 +39,8 @@ class Service:
     """What a service tells the app factory about itself.
 
     `errors` maps its domain exceptions to error codes; `policy` are the settings whose hash is in every reply;
-    `openai_paths` are the routes whose errors are OpenAI's error objects; `max_body_mb` replaces the common limit;
-    `guard` replaces the common one, which asks for the service token.
+    `openai_paths` are the routes whose errors are OpenAI's error objects; `upload_mb` are the paths whose bodies
+    have another limit than the common one, in MiB; `guard` replaces the common one, which asks for the service token.
     """
 
     stage: Stage
@@ -50,7 +51,7 @@ class Service:
     limits: Mapping[str, int | float | None] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
     openai_paths: frozenset[str] = frozenset()
-    max_body_mb: int | None = None
+    upload_mb: Mapping[str, int] = field(default_factory=dict)
     guard: Guard | None = None
 
 
@@ -115,16 +116,16 @@ def create_app(
     app.router.route_class = StrictRoute
     app.state.policy_hash = policy
     app.state.facts = Facts
-    app.state.max_json_bytes = settings.steelyard_max_body_mb * 2**20
     problems.install(app, service.stage, service.errors, service.openai_paths)
     middleware.install(
         app,
         stage=service.stage,
         metrics=metrics,
         limits=middleware.Limits(
-            body_bytes=(service.max_body_mb or settings.steelyard_max_body_mb) * 2**20,
+            body_bytes=settings.steelyard_max_body_mb * _MIB,
             concurrency=settings.steelyard_max_concurrency,
             timeout_s=settings.steelyard_request_timeout_s,
+            upload_bytes={path: most * _MIB for path, most in service.upload_mb.items()},
         ),
         policy_hash=policy,
         guard=service.guard or TokenGuard(service_token(settings)),

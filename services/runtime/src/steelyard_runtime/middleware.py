@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -24,11 +25,20 @@ _CLIENT_LEFT = 499
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one service accepts. `body_bytes` is per request, `concurrency` counts requests being worked on."""
+    """What one service accepts.
+
+    `body_bytes` is per request, with another value for the paths in `upload_bytes`; `concurrency` counts requests being
+    worked on.
+    """
 
     body_bytes: int
     concurrency: int
     timeout_s: float
+    upload_bytes: Mapping[str, int] = field(default_factory=dict)
+
+    def largest_body(self, path: str) -> int:
+        """The bytes that a request to `path` may have."""
+        return self.upload_bytes.get(path, self.body_bytes)
 
 
 class RequestMiddleware:
@@ -63,7 +73,7 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request = Exchange(scope, receive, send, self._limits.body_bytes, self._policy_hash)
+        request = Exchange(scope, receive, send, self._limits.largest_body(scope["path"]), self._policy_hash)
         limited = scope["path"] not in _UNLIMITED
         self._active += limited
         try:
