@@ -32,7 +32,8 @@ def test_every_command_speaks_json_and_is_explained():
         for parameter in command.params:
             assert getattr(parameter, "help", None), (path, parameter.name)
     assert names == {
-        "up", "down", "status", "ingest", "documents list", "documents delete", "ask", "inspect", "select",
+        "up", "down", "status", "ingest", "documents list", "documents show", "documents delete",
+        "jobs list", "jobs show", "ask", "inspect", "select",
         "replay", "verify-citations", "keys add", "keys list", "keys revoke",
         "config explain", "config check", "store init", "store check", "store migrate",
         "evidence inspect", "evidence freeze", "evidence run", "evidence report", "evidence gate",

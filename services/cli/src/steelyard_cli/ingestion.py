@@ -9,13 +9,14 @@ from typing import BinaryIO
 from pydantic import BaseModel, Field
 
 from steelyard_contracts.dataprep import FileResult, Job
-from steelyard_contracts.enums import FileStatus, JobState
+from steelyard_contracts.enums import FileStatus
 from steelyard_contracts.errors import ErrorCode
 from steelyard_contracts.health import Info
 
 from .client import Service, UploadBrokenError
 from .discovery import Found
 from .errors import NOT_READY_CODES, BrokenReplyError, RequestRefusedError
+from .job_polling import until_ended
 
 _OF_THE_SERVICE = NOT_READY_CODES | {
     ErrorCode.UNAUTHENTICATED,
@@ -26,9 +27,6 @@ _OF_THE_SERVICE = NOT_READY_CODES | {
 _ATTEMPTS = 8
 _SENT_UNASKED = 16 * 2**20
 """Bytes of a file that is sent without asking first how large one may be: sending holds all of it in memory."""
-
-_POLL_FIRST_S = 0.02
-_POLL_LONGEST_S = 1.0
 
 
 class Fault(BaseModel):
@@ -116,7 +114,8 @@ def _send(
         stream.seek(0)
         try:
             job = dataprep.upload("/v1/dataprep/ingest", file.name, stream, fields, Job)
-            return _report(_finished(dataprep, job, pause), file, size)
+            *_, ended = until_ended(dataprep, job, pause)
+            return _report(ended, file, size)
         except UploadBrokenError as error:
             return _rejected(file, size, ErrorCode.BODY_TOO_LARGE, str(error))
         except RequestRefusedError as refusal:
@@ -135,15 +134,6 @@ def _largest(dataprep: Service) -> int:
     if limit is None:
         raise BrokenReplyError("dataprep does not say how large a file may be (max_file_mb)")
     return int(limit) * 2**20
-
-
-def _finished(dataprep: Service, job: Job, pause: Callable[[float], None]) -> Job:
-    wait = _POLL_FIRST_S
-    while job.state is JobState.RUNNING:
-        pause(wait)
-        wait = min(wait * 1.5, _POLL_LONGEST_S)
-        job = dataprep.get(f"/v1/dataprep/jobs/{job.job_id}", Job, {"scopes": job.scope})
-    return job
 
 
 def _report(job: Job, file: Found, size: int) -> FileReport:

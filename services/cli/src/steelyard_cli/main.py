@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .commands import ask, config, doctor, documents, evidence, keys, models, replay, select, stack, store, verify
+from .commands import ask, config, doctor, documents, evidence, jobs, keys, models, replay, select, stack, store, verify
 from .errors import CliError
 from .exits import ExitCode, exit_help
 from .terminal import Terminal
@@ -61,7 +61,7 @@ def _root(
     """Options before the command."""
 
 
-for group in (stack, documents, ask, replay, verify, select, evidence, keys, config, store, doctor, models):
+for group in (stack, documents, jobs, ask, replay, verify, select, evidence, keys, config, store, doctor, models):
     group.register(app)
 
 

@@ -22,6 +22,8 @@ JsonLines = Annotated[
     ),
 ]
 StateDir = Annotated[Path, typer.Option("--state-dir", help="Folder of the run's records and logs.", file_okay=False)]
+DataprepUrl = Annotated[str | None, typer.Option("--url", help="Address of dataprep; without it, the local one.")]
+DataprepTimeout = Annotated[float, typer.Option("--timeout", min=1.0, help="Longest silence of dataprep in seconds.")]
 EnvFile = Annotated[
     Path | None,
     typer.Option("--env-file", help="File of KEY=VALUE lines; a variable of the environment wins.", dir_okay=False),

@@ -79,17 +79,39 @@ class DocumentInfo(Response):
     created_at: str
 
 
+class DocumentDetail(DocumentInfo):
+    """A published document with what its text is; `notes` say what of the file was not read."""
+
+    content_sha256: str
+    characters: NonNegativeInt
+    tokens: NonNegativeInt
+    notes: list[str] = Field(default_factory=list)
+
+
+class DocumentDetails(Response):
+    """The document of an id, or those of a name, of which there may be one in each scope."""
+
+    documents: list[DocumentDetail]
+
+
 class DocumentList(Response):
-    """Published documents by ascending id; `next_after` is the cursor of the next page, None on the last."""
+    """Published documents by ascending id; `next_after` is the cursor of the next page, None on the last.
+
+    Of documents that match a text, a page may hold fewer than were asked for, or none, and yet not be the last.
+    """
 
     documents: list[DocumentInfo]
     next_after: str | None = None
 
 
 class GetRequest(Request):
-    """Which documents to list: those of `scopes` (the default scope when absent)."""
+    """Which documents to list: those of `scopes` (the default scope when absent).
+
+    `matching` keeps those that have this text in their name or title, in capitals or small letters.
+    """
 
     scopes: list[Name] | None = None
+    matching: Text | None = None
     after: Text | None = None
     limit: int = Field(default=100, strict=True, ge=1, le=1000)
     index_name: Text | None = None

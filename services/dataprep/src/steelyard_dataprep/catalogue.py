@@ -1,13 +1,19 @@
-"""The documents that are in the store: listing and deleting."""
+"""The documents that are in the store: listing, showing and deleting."""
 
-from steelyard_contracts.dataprep import DocumentInfo, DocumentList
+import unicodedata
+
+from steelyard_contracts.dataprep import DocumentDetail, DocumentDetails, DocumentInfo, DocumentList, GetRequest
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime.scopes import named_scopes
 from steelyard_store.port import ChunkReader, ChunkWriter
-from steelyard_store.records import DocumentSummary, Filter
+from steelyard_store.records import Document, DocumentSummary, Filter
 
 from .identity import document_id
 from .intakes import Intakes
+
+_PAGE = 1000
+_PAGES_LOOKED_AT = 10
+"""Pages of the store that one request for matching documents looks through; the next one goes on from there."""
 
 
 class Catalogue:
@@ -19,18 +25,56 @@ class Catalogue:
         self._intakes = intakes
         self._scopes = scopes
 
-    def scope(self, given: str | None) -> str:
-        """The scope to ingest into; raises `scope_unknown`."""
-        return named_scopes(None if given is None else [given], self._scopes)[0]
+    def scope(self, given: str | None, within: list[str] | None) -> str:
+        """The scope to ingest into: the `given` one, else the only one `within`, else the default one.
+
+        `within` are the scopes that the caller may ingest into, None being all. Raises `scope_forbidden`,
+        `scope_unknown`, and `scope_required` where it would have to be guessed.
+        """
+        if within is None:
+            return self.scopes(None if given is None else [given])[0]
+        allowed = self.scopes(within)
+        if given is None and len(allowed) > 1:
+            raise SteelyardError(ErrorCode.SCOPE_REQUIRED, f"scope: should be one of {', '.join(allowed)}")
+        if given is not None and given not in allowed:
+            # Whether it exists is not said: a caller learns nothing about scopes that are not its own.
+            raise SteelyardError(ErrorCode.SCOPE_FORBIDDEN, "scope: the caller may not ingest into it")
+        return allowed[0] if given is None else given
 
     def scopes(self, given: list[str] | None) -> tuple[str, ...]:
         """The scopes to look in, None being the default one; raises `scope_unknown`."""
         return named_scopes(given, self._scopes)
 
-    async def documents(self, scopes: list[str] | None, after: str | None, limit: int) -> DocumentList:
-        """One page of the documents of `scopes` (None = the default scope), by id. Raises StoreError."""
-        page = await self._reader.documents(self._filter(scopes), limit=limit, after=after)
-        return DocumentList(documents=[_info(summary) for summary in page.documents], next_after=page.next_after)
+    async def documents(self, asked: GetRequest) -> DocumentList:
+        """One page of documents by id. Raises StoreError."""
+        within = self._filter(asked.scopes)
+        if asked.matching is None:
+            page = await self._reader.documents(within, limit=asked.limit, after=asked.after)
+            return DocumentList(
+                documents=[_info(summary, summary.chunk_count) for summary in page.documents],
+                next_after=page.next_after,
+            )
+        wanted, after, found = _comparable(asked.matching), asked.after, list[DocumentInfo]()
+        for _ in range(_PAGES_LOOKED_AT):
+            page = await self._reader.documents(within, limit=_PAGE, after=after)
+            for summary in page.documents:
+                if wanted in _comparable(summary.source) or wanted in _comparable(summary.title):
+                    found.append(_info(summary, summary.chunk_count))
+                if len(found) == asked.limit and summary is not page.documents[-1]:
+                    return DocumentList(documents=found, next_after=summary.document_id)
+            after = page.next_after
+            if after is None or len(found) == asked.limit:
+                break
+        return DocumentList(documents=found, next_after=after)
+
+    async def details(self, name_or_id: str, scopes: list[str] | None) -> DocumentDetails:
+        """The document of that id, or those of that name; raises `not_found`, and StoreError."""
+        within = self._filter(scopes)
+        found = [await self._detail(one, within) for one in await self._ids(name_or_id, within)]
+        documents = [one for one in found if one is not None]
+        if not documents:
+            raise _not_found()
+        return DocumentDetails(documents=documents)
 
     async def delete(self, name_or_id: str, scopes: list[str] | None) -> list[str]:
         """Delete the document of that id, or those of that name, and return the ids; raises `not_found`.
@@ -38,15 +82,29 @@ class Catalogue:
         Files of the document that are on their way are withdrawn, so that it stays deleted.
         """
         within = self._filter(scopes)
-        if await self._reader.document(name_or_id, within) is not None:
-            ids = [name_or_id]
-        else:
-            # By name as a document's id is made from it: also what is not published yet, however the name is composed.
-            ids = [document_id(scope, name_or_id) for scope in sorted(within.scopes)]
-        deleted = [one for one in ids if await self._delete(one, within)]
+        deleted = [one for one in await self._ids(name_or_id, within) if await self._delete(one, within)]
         if not deleted:
-            raise SteelyardError(ErrorCode.NOT_FOUND, "file_path: no document has this id or name")
+            raise _not_found()
         return deleted
+
+    async def _ids(self, name_or_id: str, within: Filter) -> list[str]:
+        if await self._reader.document(name_or_id, within) is not None:
+            return [name_or_id]
+        # By name as a document's id is made from it: also what is not published yet, however the name is composed.
+        return [document_id(scope, name_or_id) for scope in sorted(within.scopes)]
+
+    async def _detail(self, its_id: str, within: Filter) -> DocumentDetail | None:
+        document = await self._reader.document(its_id, within)
+        if document is None:
+            return None
+        chunks = await self._reader.document_chunks(its_id, within)
+        return DocumentDetail(
+            **_info(document, len(chunks)).model_dump(),
+            content_sha256=document.content_sha256,
+            characters=len(document.text),
+            tokens=sum(chunk.tokens for chunk in chunks),
+            notes=list(document.notes),
+        )
 
     async def _delete(self, its_id: str, within: Filter) -> bool:
         async with self._intakes.deleting(its_id) as on_their_way:
@@ -56,15 +114,24 @@ class Catalogue:
         return Filter(self.scopes(scopes))
 
 
-def _info(summary: DocumentSummary) -> DocumentInfo:
+def _comparable(text: str) -> str:
+    """A text as it is compared with what somebody types: composed, and without capitals."""
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def _not_found() -> SteelyardError:
+    return SteelyardError(ErrorCode.NOT_FOUND, "file_path: no document has this id or name")
+
+
+def _info(document: Document | DocumentSummary, chunks: int) -> DocumentInfo:
     return DocumentInfo(
-        document_id=summary.document_id,
-        revision=summary.revision,
-        name=summary.source,
-        title=summary.title,
-        scope=summary.scope,
-        media_type=summary.media_type,
-        size_bytes=summary.size_bytes,
-        chunks=summary.chunk_count,
-        created_at=summary.created_at,
+        document_id=document.document_id,
+        revision=document.revision,
+        name=document.source,
+        title=document.title,
+        scope=document.scope,
+        media_type=document.media_type,
+        size_bytes=document.size_bytes,
+        chunks=chunks,
+        created_at=document.created_at,
     )

@@ -11,6 +11,7 @@ from starlette.datastructures import FormData, UploadFile
 from steelyard_contracts.dataprep import (
     DeleteRequest,
     DeleteResponse,
+    DocumentDetails,
     DocumentList,
     FileError,
     GetRequest,
@@ -54,16 +55,20 @@ def _dataprep(request: Request) -> Dataprep:
 
 
 @router.post("/ingest", response_model=Job)
-async def ingest(request: Request, dataprep: Annotated[Dataprep, Depends(_dataprep)]) -> Response:
+async def ingest(
+    request: Request, dataprep: Annotated[Dataprep, Depends(_dataprep)], scopes: _Scopes = None
+) -> Response:
     """Take in files (multipart field `files`, as many as you like) and links (`link_list`, a JSON list).
 
     Optional fields: `scope`; `text_column`, the one column of CSV and JSONL files that becomes text; `wait=false` to
-    get the job's id at once. The reply has one result per file and link, files first: status 200 when all were taken
-    in, 207 when some were rejected, the error's own status when all were.
+    get the job at once. The query's `scopes`, if it has any, are those that `scope` must be one of. The reply has one
+    result per file and link, files first: status 200 when all were taken in, 207 when some were rejected, the error's
+    own status when all were.
     """
     async with whole_form(request) as form:
         _refuse_unknown(form)
-        options = Options(dataprep.catalogue.scope(_text(form, "scope")), _text(form, "text_column") or None)
+        scope = dataprep.catalogue.scope(_text(form, "scope"), scopes)
+        options = Options(scope, _text(form, "text_column") or None)
         items = [
             *[await _read(item, dataprep.max_file_bytes) for item in form.getlist("files")],
             *_links(_text(form, "link_list"), dataprep.links),
@@ -97,8 +102,17 @@ async def job(job_id: str, dataprep: Annotated[Dataprep, Depends(_dataprep)], sc
 @router.post("/get", response_model=DocumentList)
 async def documents(dataprep: Annotated[Dataprep, Depends(_dataprep)], body: GetRequest | None = None) -> Response:
     """The published documents by ascending id, a page at a time; without a body, as OPEA's clients ask, the first."""
-    body = body or GetRequest()
-    return json_reply(await dataprep.catalogue.documents(body.scopes, body.after, body.limit))
+    return json_reply(await dataprep.catalogue.documents(body or GetRequest()))
+
+
+@router.get("/document", response_model=DocumentDetails)
+async def document(
+    file_path: Annotated[str, Query(min_length=1)],
+    dataprep: Annotated[Dataprep, Depends(_dataprep)],
+    scopes: _Scopes = None,
+) -> Response:
+    """A document by id or by name: what was taken in, and what of it was not read."""
+    return json_reply(await dataprep.catalogue.details(file_path, scopes))
 
 
 @router.post("/delete", response_model=DeleteResponse)

@@ -6,14 +6,21 @@ from typing import Annotated
 
 import typer
 
-from steelyard_contracts.dataprep import DeleteRequest, DeleteResponse, DocumentInfo, DocumentList, GetRequest
+from steelyard_contracts.dataprep import (
+    DeleteRequest,
+    DeleteResponse,
+    DocumentDetails,
+    DocumentInfo,
+    DocumentList,
+    GetRequest,
+)
 
 from .. import connection, discovery, options
 from ..errors import CliError
 from ..exits import ExitCode
 from ..ingestion import FileReport, Totals
 from ..ingestion import ingest as send
-from ..render.documents import documents_table
+from ..render.documents import document_table, documents_table
 from ..render.ingestion import IngestView, ingest_table, totals_line
 from ..terminal import Terminal
 
@@ -21,16 +28,16 @@ _PAGE = 500
 _LONGEST_TABLE = 200
 """Files up to which each one has a row in the table at the end; of more, only those that were rejected."""
 
-_Url = Annotated[str | None, typer.Option("--url", help="Address of dataprep; without it, the local one.")]
-_Timeout = Annotated[float, typer.Option("--timeout", min=1.0, help="Longest silence of dataprep in seconds.")]
+_Scopes = Annotated[list[str] | None, typer.Option("--scope", help="Permission scope (repeatable).")]
 _Scope = Annotated[str | None, typer.Option("--scope", help="Permission scope; without it, the default one.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
     app.command()(ingest)
-    documents = typer.Typer(help="List and delete documents.", no_args_is_help=True)
+    documents = typer.Typer(help="List, show and delete documents.", no_args_is_help=True)
     documents.command("list")(list_documents)
+    documents.command("show")(show_document)
     documents.command("delete")(delete_documents)
     app.add_typer(documents, name="documents")
 
@@ -42,8 +49,8 @@ def ingest(
         str | None, typer.Option("--text-column", help="The one column of CSV and JSONL files that becomes text.")
     ] = None,
     as_json: options.JsonLines = False,
-    url: _Url = None,
-    timeout: _Timeout = 120.0,
+    url: options.DataprepUrl = None,
+    timeout: options.DataprepTimeout = 120.0,
     state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Take in files and what folders hold; exits 1 when one is rejected, while the others are taken in.
@@ -96,10 +103,13 @@ def ingest(
 
 
 def list_documents(
-    scope: Annotated[list[str] | None, typer.Option("--scope", help="Permission scope (repeatable).")] = None,
+    scope: _Scopes = None,
+    matching: Annotated[
+        str | None, typer.Option("--matching", help="List those with this text in their name or title.")
+    ] = None,
     as_json: options.Json = False,
-    url: _Url = None,
-    timeout: _Timeout = 60.0,
+    url: options.DataprepUrl = None,
+    timeout: options.DataprepTimeout = 60.0,
     state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """List the documents that can be found."""
@@ -108,7 +118,7 @@ def list_documents(
     after: str | None = None
     with connection.dataprep(url, timeout, state_dir) as dataprep:
         while True:
-            request = GetRequest(scopes=scope or None, after=after, limit=_PAGE)
+            request = GetRequest(scopes=scope or None, matching=matching, after=after, limit=_PAGE)
             page = dataprep.post("/v1/dataprep/get", request, DocumentList)
             listed += page.documents
             after = page.next_after
@@ -122,12 +132,31 @@ def list_documents(
     terminal.note(f"{len(listed)} documents, {sum(document.chunks for document in listed)} chunks")
 
 
+def show_document(
+    document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its id or name.", show_default=False)],
+    scope: _Scopes = None,
+    as_json: options.Json = False,
+    url: options.DataprepUrl = None,
+    timeout: options.DataprepTimeout = 60.0,
+    state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
+) -> None:
+    """Show what was taken in of a document, and what of its file was not read; exits 1 when there is none."""
+    terminal = Terminal.open(as_json=as_json)
+    with connection.dataprep(url, timeout, state_dir) as dataprep:
+        found = dataprep.get("/v1/dataprep/document", DocumentDetails, {"file_path": document, "scopes": scope or None})
+    if as_json:
+        terminal.result(found)
+        return
+    for one in found.documents:
+        terminal.show(document_table(one, terminal.out))
+
+
 def delete_documents(
     documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="Ids or names.", show_default=False)],
-    scope: Annotated[list[str] | None, typer.Option("--scope", help="Permission scope (repeatable).")] = None,
+    scope: _Scopes = None,
     as_json: options.Json = False,
-    url: _Url = None,
-    timeout: _Timeout = 60.0,
+    url: options.DataprepUrl = None,
+    timeout: options.DataprepTimeout = 60.0,
     state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Delete documents with all their chunks; exits 1 when one does not exist, while the others are deleted."""

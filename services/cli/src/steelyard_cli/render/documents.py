@@ -1,4 +1,4 @@
-"""The table of documents."""
+"""The table of documents, and one document."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from rich.console import Console, RenderableType
 from rich.filesize import decimal
 from rich.table import Table
 
-from steelyard_contracts.dataprep import DocumentInfo
+from steelyard_contracts.dataprep import DocumentDetail, DocumentInfo
 
 from .tables import spare_cells, table
 from .text import one_line, without_middle
@@ -57,6 +57,29 @@ def documents_table(documents: list[DocumentInfo], console: Console) -> Renderab
         if spare_cells(_table(documents, console, columns, _NAME_CELLS), console) >= 0:
             break
     return _table(documents, console, columns, None)
+
+
+def document_table(document: DocumentDetail, console: Console) -> Table:
+    """One row for each thing that is known of a document."""
+    made = table(console)
+    made.show_header = False
+    made.add_column(no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, value in (
+        ("name", document.name),
+        ("title", document.title),
+        ("scope", document.scope),
+        ("type", document.media_type),
+        ("size", f"{document.size_bytes} bytes, {document.characters} characters of text"),
+        ("chunks", f"{document.chunks} with {document.tokens} tokens"),
+        ("taken in", document.created_at),
+        *(("note", note) for note in document.notes),
+        ("id", document.document_id),
+        ("revision", document.revision),
+        ("sha256", document.content_sha256),
+    ):
+        made.add_row(name, one_line(value))
+    return made
 
 
 def _table(documents: list[DocumentInfo], console: Console, columns: list[_Column], name_cells: int | None) -> Table:

@@ -13,7 +13,7 @@ from ..ingestion import FileReport, Totals
 from .tables import table
 from .text import one_line
 
-_STYLES = {
+STATUS_STYLES = {
     FileStatus.PUBLISHED: "green",
     FileStatus.REPLACED: "green",
     FileStatus.UNCHANGED: "",
@@ -93,7 +93,7 @@ def ingest_table(reports: list[FileReport], console: Console) -> RenderableType:
     for report, note in zip(reports, notes, strict=True):
         made.add_row(
             one_line(report.name),
-            Text(str(report.status), style=_STYLES[report.status]),
+            Text(str(report.status), style=STATUS_STYLES[report.status]),
             str(report.chunks),
             str(report.tokens),
             *([note] if any(notes) else []),
