@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, FastAPI, File, UploadFile
 from fastapi.responses import Response, StreamingResponse
 from pydantic import Field
+from starlette.requests import Request as HttpRequest
 
 from steelyard_contracts.base import Bool, Int, Number, PositiveInt, Probability, Request, Text
 from steelyard_contracts.enums import Stage
@@ -68,6 +69,10 @@ def sample_app(*, watch: Watch | None = None, probes: dict[str, Probe] | None = 
     @router.post("/v1/upload")
     async def upload(files: Annotated[list[UploadFile], File()]) -> dict[str, int]:
         return {str(file.filename): len(await file.read()) for file in files}
+
+    @router.post("/v1/streamed")
+    async def streamed(request: HttpRequest) -> dict[str, int]:
+        return {"size": sum([len(part) async for part in request.stream()])}
 
     @router.get("/v1/boom")
     async def boom() -> None:

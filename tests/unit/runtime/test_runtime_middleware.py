@@ -125,6 +125,15 @@ def test_the_service_has_its_own_limit_of_time(serve: Serve) -> None:
     assert (status, problem["code"]) == (504, "deadline_exceeded")
 
 
+def test_a_client_that_leaves_while_it_sends_is_no_fault_of_the_service(serve: Serve) -> None:
+    address = serve(sample_app())
+    with address.connect() as connection:
+        connection.sendall(b"POST /v1/streamed HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nsome")
+    counted = b'steelyard_requests_total{endpoint="/v1/streamed",status="499"} 1.0'
+    while counted not in (said := ask(address, "GET", "/metrics")[2]):
+        assert b'endpoint="/v1/streamed"' not in said
+
+
 def test_a_client_that_leaves_cancels_the_work(serve: Serve) -> None:
     watch = Watch()
     address = serve(sample_app(watch=watch))

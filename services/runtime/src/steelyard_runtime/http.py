@@ -5,12 +5,13 @@ neighbour's guard in front.
 import asyncio
 import errno
 import io
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from json import JSONDecodeError
 from typing import Any, Self, TypeVar
+from urllib.parse import urlencode
 
 import aiohttp
 import orjson
@@ -148,6 +149,45 @@ class Upstream:
         async with self._exchange(path, timeout_s, method, body, sent) as response:
             return RawReply(response.status, response.headers, await self._read(response))
 
+    async def relay(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Sequence[tuple[str, str]] = (),
+        body: bytes | AsyncIterable[bytes] | None = None,
+        described: Mapping[str, str] | None = None,
+    ) -> RawReply:
+        """Pass a request on as part of the current one and return the whole reply, whatever its status.
+
+        A `body` that comes in parts is sent as it comes, once, so that no more of it is in memory than one part; what
+        its source raises is raised here and is no fault of the neighbour. `described` are the headers that tell what it
+        is. Raises UpstreamError where no whole reply came.
+        """
+        current = context.current()
+        remaining = current.remaining_s()
+        source = _Source(body) if isinstance(body, AsyncIterable) else None
+        content = source if isinstance(body, AsyncIterable) else body
+        sent = self._hop_headers(current, remaining) | dict(described or {})
+        target = f"{path}?{urlencode(query)}" if query else path
+        async with self.guard.passage():
+            try:
+                async with self._exchange(target, remaining, method, content, sent) as response:
+                    self._check_id(response, current.request_id)
+                    return RawReply(response.status, response.headers, await self._read(response))
+            except NoReplyError:
+                if source is not None and source.fault is not None:
+                    raise source.fault from None
+                raise
+
+    def refusal(self, reply: RawReply, *, passing: frozenset[ErrorCode] = frozenset()) -> UpstreamError:
+        """The error that a relayed reply is; `passing` codes are the caller's business and keep their meaning."""
+        return self._faults.refused(reply.status, reply.headers, reply.body, passing)
+
+    def unusable(self, error: ValidationError) -> UpstreamError:
+        """The error for a relayed reply that is not what was asked for."""
+        return self._faults.invalid(error)
+
     async def check_ready(self, timeout_s: float) -> None:
         """Raise UpstreamError `not_ready` with the causes unless the neighbour says that it is ready.
 
@@ -211,7 +251,7 @@ class Upstream:
         path: str,
         timeout_s: float | None,
         method: str,
-        body: bytes | None,
+        body: "bytes | _Source | None",
         sent: Mapping[str, str],
         *,
         streamed: bool = False,
@@ -237,11 +277,13 @@ class Upstream:
             raise self._faults.unreachable(error) from None
 
     async def _send(
-        self, method: str, path: str, body: bytes | None, sent: Mapping[str, str]
+        self, method: str, path: str, body: "bytes | _Source | None", sent: Mapping[str, str]
     ) -> aiohttp.ClientResponse:
         pooled, fresh = self._sessions()
-        _REUSED.set(False)
         url = self.base_url + path
+        if isinstance(body, _Source):
+            return await fresh.request(method, url, data=body, headers=sent, allow_redirects=False)
+        _REUSED.set(False)
         try:
             return await pooled.request(method, url, data=_sendable(body), headers=sent, allow_redirects=False)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
@@ -296,6 +338,22 @@ class Upstream:
         if self._pooled is None or self._fresh is None:
             raise RuntimeError(f"the client of {self.stage} is used outside of its context")
         return self._pooled, self._fresh
+
+
+class _Source:
+    """A body that comes in parts. It can be read once, and remembers why it broke off, which aiohttp does not tell."""
+
+    def __init__(self, parts: AsyncIterable[bytes]) -> None:
+        self.fault: Exception | None = None
+        self._parts = parts
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for part in self._parts:
+                yield part
+        except Exception as error:
+            self.fault = error
+            raise
 
 
 class _CleanConnector(aiohttp.TCPConnector):

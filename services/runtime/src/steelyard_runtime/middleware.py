@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fastapi import FastAPI
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from steelyard_contracts.enums import Stage
@@ -98,6 +99,9 @@ class RequestMiddleware:
                 await self._fail(
                     request, SteelyardError(ErrorCode.DEADLINE_EXCEEDED, "the request's deadline has passed")
                 )
+        except ClientDisconnect:
+            request.status = request.status or _CLIENT_LEFT
+            logs.get().info("client_left", endpoint=request.endpoint())
         except Exception as error:  # noqa: BLE001  the outermost layer answers whatever nobody expected
             await self._fail(request, error)
         finally:

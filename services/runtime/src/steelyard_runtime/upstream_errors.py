@@ -52,11 +52,18 @@ class Faults:
         self._stage = stage
         self._base_url = base_url
 
-    def refused(self, status: int, reply_headers: Mapping[str, str], body: bytes) -> UpstreamError:
+    def refused(
+        self,
+        status: int,
+        reply_headers: Mapping[str, str],
+        body: bytes,
+        passing: frozenset[ErrorCode] = frozenset(),
+    ) -> UpstreamError:
         """The error for a status that is no success.
 
         A neighbour's problem document keeps its code and stage, so that it reaches the client as what it is; anything
-        else is an overload (429, 503) or a bad reply with its status.
+        else is an overload (429, 503) or a bad reply with its status. So is a refusal that only this service could do
+        something about, unless its code is among the `passing` ones.
         """
         retry_after_s = _retry_after_s(reply_headers.get(headers.RETRY_AFTER, ""))
         try:
@@ -71,7 +78,7 @@ class Faults:
                 stage=self._stage,
                 retry_after_s=1 if retry_after_s is None else retry_after_s,
             )
-        if problem.code in _OURS:
+        if problem.code in _OURS - passing:
             return self.bad_reply(f"status {status} ({problem.code})")
         if retry_after_s is None and problem.code is ErrorCode.OVERLOADED:
             retry_after_s = 1
