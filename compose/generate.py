@@ -31,6 +31,7 @@ CONTAINER = frozenset(
         "AUTH",
         "CHATQNA_PORT",
         "DATAPREP_PORT",
+        "DATAPREP_URL",
         "EMBEDDING_PORT",
         "EMBEDDING_URL",
         "LEDGER_PATH",

@@ -19,8 +19,10 @@ _CALLS = {
     "dataprep": ("embedding",),
     "reranker": (),
     "retriever": ("embedding", "reranker"),
-    "gateway": ("embedding", "retriever", "reranker"),
+    "gateway": ("embedding", "retriever", "reranker", "dataprep"),
 }
+_NOT_BALANCED = frozenset({"dataprep"})
+"""Of these a caller asks the first host only: each keeps its own jobs, of which another could tell nothing."""
 _CONTAINER = {"gateway": "chatqna"}
 
 Groups = Mapping[str, Sequence[str]]
@@ -64,6 +66,8 @@ def topology(host: str, groups: Groups, address_of: Mapping[str, str], embedded_
     peers, balanced = {}, []
     for tier in dict.fromkeys(called for one in mine for called in _CALLS[one]):
         servers = list(groups.get(tier, ())) if len(members) > 1 else [host]
+        if tier in _NOT_BALANCED:
+            servers = servers[:1]
         if servers == [host]:
             continue
         if len(servers) > 1:

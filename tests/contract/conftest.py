@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.keyed_gateway import Door
 from tests.harness.stack import Stack, start_stack
 
 HANDBOOK = """# Pump AX-104
@@ -43,6 +44,16 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield running
     finally:
         running.stop()
+
+
+@pytest.fixture(scope="session")
+def door(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    """The gateway with keys."""
+    made = Door(stack, tmp_path_factory.mktemp("door"))
+    try:
+        yield made
+    finally:
+        made.gateway.stop()
 
 
 @pytest.fixture(autouse=True)

@@ -148,6 +148,7 @@ def test_a_host_of_several_publishes_its_services_on_its_address_between_the_hos
     assert services["dataprep"]["environment"]["EMBEDDING_URL"] == "http://10.0.0.2:6000"
     assert services["chatqna"]["environment"]["RERANKER_URL"] == "http://10.0.0.1:18000"
     assert services["chatqna"]["environment"]["RETRIEVER_URL"] == "http://retriever:7000"
+    assert services["chatqna"]["environment"]["DATAPREP_URL"] == "http://dataprep:5000"
 
 
 @needs_compose

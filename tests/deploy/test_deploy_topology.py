@@ -45,6 +45,13 @@ def test_one_peer_is_called_directly_and_several_through_the_balancer_on_the_cal
     assert found["shared"]
 
 
+def test_a_gateway_passes_documents_on_to_the_first_host_that_takes_them_in() -> None:
+    spread = {**SPREAD, "dataprep": ["c", "a"]}
+    assert here("a", spread)["peers"]["DATAPREP_PEER_URL"] == "http://[fd00::3]:5000"
+    assert "DATAPREP_PEER_URL" not in here("c", {**spread, "gateway": ["c"]})["peers"]
+    assert "dataprep" not in [one["name"] for one in here("a", spread)["balanced"]]
+
+
 def test_a_host_that_calls_nobody_is_told_of_nobody() -> None:
     found = here("c", SPREAD)
     assert (found["tiers"], found["peers"], found["balanced"], found["shared"]) == (["reranker"], {}, [], True)

@@ -72,7 +72,7 @@ def start_stack(folder: Path, **settings: str) -> Stack:
     dataprep = start("dataprep", common)
     retriever = start("retriever", common)
     proxy = RewritingProxy(retriever.url).start()
-    chatqna = start("chatqna", {**common, "RETRIEVER_URL": proxy.url, "LLM_URL": llm.url})
+    chatqna = start("chatqna", {**common, "RETRIEVER_URL": proxy.url, "LLM_URL": llm.url, "DATAPREP_URL": dataprep.url})
     stack = Stack(folder, embedding, dataprep, retriever, reranker, chatqna, llm, proxy)
     for service in (embedding, dataprep, retriever, reranker, chatqna):
         wait_ready(service)

@@ -39,6 +39,7 @@ async def served(folder: Path, **settings: Any) -> AsyncIterator[httpx.AsyncClie
             "retriever_url": urls[1],
             "reranker_url": urls[2],
             "llm_url": NOWHERE,
+            "dataprep_url": None,
             "ledger_path": folder / "ledgers.db",
             "reranking_strategy": "slice",
         }

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from steelyard_chatqna.answer import Answerer
+from steelyard_chatqna.documents import Documents
 from steelyard_chatqna.gateway import Gateway
 from steelyard_chatqna.kept_ledgers import KeptLedgers
 from steelyard_chatqna.ledger_store import LedgerStore, LedgerStoreError
@@ -46,7 +47,9 @@ class Bench:
         llm: Any = self.llm
         try:
             answerer = Answerer(settings, llm, WordCounter(), grounding)
-            yield Gateway(settings, self.neighbours.parts, answerer, KeptLedgers(store, keeping))
+            yield Gateway(
+                settings, self.neighbours.parts, answerer, KeptLedgers(store, keeping), Documents(None, ("public",))
+            )
         finally:
             keeping.close()
             grounding.close()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from steelyard_chatqna.answer import Answerer
+from steelyard_chatqna.documents import Documents
 from steelyard_chatqna.gateway import Gateway
 from steelyard_chatqna.kept_ledgers import KeptLedgers
 from steelyard_chatqna.ledger_store import LedgerStore
@@ -102,7 +103,9 @@ def sent_to_the_client(folder: Path, cuts: Iterator[Sequence[bytes]], check: Cal
         store = LedgerStore(folder / "ledgers.db", 0, 2**20)
         try:
             answerer = Answerer(settings, LlmClient(server, "m"), WordCounter(), grounding)
-            gateway = Gateway(settings, neighbours.parts, answerer, KeptLedgers(store, keeping))
+            gateway = Gateway(
+                settings, neighbours.parts, answerer, KeptLedgers(store, keeping), Documents(None, ("public",))
+            )
             for server.parts in cuts:
                 check([item async for item in gateway.events(body)])
                 count += 1

@@ -42,7 +42,7 @@ def test_json_has_the_key_once_and_never_a_hash(path):
     assert KEY_PATTERN.fullmatch(made["key"])
     listed = json.loads(keys("list", "--json").stdout)["keys"]
     assert listed == [{name: value for name, value in made.items() if name != "key"}]
-    assert set(listed[0]) == {"id", "name", "scopes", "requests_per_minute", "created", "revoked"}
+    assert set(listed[0]) == {"id", "name", "scopes", "requests_per_minute", "created", "revoked", "writes"}
 
 
 def test_a_key_is_revoked_by_id_or_name_and_stays_on_record(path):

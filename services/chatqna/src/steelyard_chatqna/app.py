@@ -17,6 +17,7 @@ from steelyard_runtime.http import Upstream
 from steelyard_runtime.metrics import Metrics
 
 from .answer import Answerer
+from .documents import Documents
 from .errors import ERRORS
 from .gateway import Gateway
 from .kept_ledgers import KeptLedgers
@@ -30,6 +31,7 @@ from .llm.local_tokens import LocalTokenizer
 from .llm.tokens import counter
 from .parts import Parts
 from .routes import chat, ledgers
+from .routes import documents as documents_routes
 from .settings import TOKENIZING_SERVERS, ChatqnaSettings
 from .web import pages
 
@@ -48,9 +50,14 @@ def build(settings: ChatqnaSettings) -> FastAPI:
         description="Answers questions from documents, and accounts for every piece of evidence.",
         policy=_policy(settings),
         errors=ERRORS,
-        limits={"context_tokens": settings.llm_context_tokens, "max_tokens": settings.llm_max_tokens},
+        limits={
+            "context_tokens": settings.llm_context_tokens,
+            "max_tokens": settings.llm_max_tokens,
+            "max_upload_mb": settings.dataprep_max_upload_mb,
+        },
         models={"llm": {"id": settings.served_model}},
         openai_paths=chat.OPENAI_PATHS,
+        upload_mb={documents_routes.UPLOAD_PATH: settings.dataprep_max_upload_mb},
         guard=LoopbackGuard() if ring is None else KeyGuard(ring, service_token(settings), pages.PUBLIC_PATHS),
     )
 
@@ -76,6 +83,19 @@ def build(settings: ChatqnaSettings) -> FastAPI:
             embedding = await stack.enter_async_context(ours(Stage.EMBEDDING, settings.embedding_url))
             retriever = await stack.enter_async_context(ours(Stage.RETRIEVER, settings.retriever_url))
             reranker = await stack.enter_async_context(ours(Stage.RERANKER, settings.reranker_url))
+            dataprep = (
+                None
+                if settings.dataprep_url is None
+                else await stack.enter_async_context(
+                    Upstream(
+                        Stage.DATAPREP,
+                        settings.dataprep_url,
+                        token=service_token(settings),
+                        metrics=metrics,
+                        max_calls=most,
+                    )
+                )
+            )
             llm = await stack.enter_async_context(
                 Upstream(Stage.LLM, settings.llm_url, ours=False, metrics=metrics, max_calls=most)
             )
@@ -102,10 +122,19 @@ def build(settings: ChatqnaSettings) -> FastAPI:
                 probes["api_keys"] = _usable(ring)
             if settings.llm_backend == "openai":
                 probes["llm"] = _listed(llm)
-            optional = frozenset({"reranker"} if settings.rerank_failure_policy == "degrade" else ())
-            yield Running(Gateway(settings, parts, answerer, kept), probes, optional=optional)
+            optional = {"dataprep", *(["reranker"] if settings.rerank_failure_policy == "degrade" else [])}
+            if dataprep is not None:
+                probes["dataprep"] = _ready(dataprep)
+            documents = Documents(dataprep, settings.steelyard_scopes)
+            gateway = Gateway(settings, parts, answerer, kept, documents)
+            yield Running(gateway, probes, optional=frozenset(optional))
 
-    return create_app(service, settings, lifespan, [chat.router, ledgers.router, pages.router])
+    return create_app(
+        service,
+        settings,
+        lifespan,
+        [chat.router, ledgers.router, documents_routes.router, pages.router],
+    )
 
 
 def _calls_at_once(requests: int) -> int:

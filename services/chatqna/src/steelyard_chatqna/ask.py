@@ -5,10 +5,9 @@ from typing import TypeVar
 
 from steelyard_contracts.chat import EvidenceOverrides
 from steelyard_contracts.enums import HierarchicalMode, SearchType, Strategy
-from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime.guard import Caller
-from steelyard_runtime.scopes import named_scopes
 
+from .scopes import readable
 from .settings import ChatqnaSettings
 
 Value = TypeVar("Value")
@@ -41,7 +40,7 @@ class Ask:
         """
         return cls(
             question=question,
-            scopes=_scopes(overrides.scopes, settings.steelyard_scopes, caller or Caller()),
+            scopes=readable(overrides.scopes, settings.steelyard_scopes, caller or Caller()),
             search_type=_given(overrides.search_type, settings.search_type),
             k=_given(overrides.k, settings.rerank_candidates),
             strategy=_given(overrides.reranking_strategy, settings.reranking_strategy),
@@ -69,18 +68,6 @@ class Ask:
             "distance_threshold": self.distance_threshold,
             "hierarchical_mode": self.hierarchical_mode,
         }
-
-
-def _scopes(named: list[str] | None, existing: tuple[str, ...], caller: Caller) -> tuple[str, ...]:
-    if caller.scopes is None:
-        return named_scopes(named, existing)
-    covered = tuple(scope for scope in existing if scope in caller.scopes)
-    if not covered:
-        raise SteelyardError(ErrorCode.SCOPE_FORBIDDEN, "the API key covers no scope that exists")
-    if any(scope not in covered for scope in named or ()):
-        # Which of them exist is not said: a key learns nothing about scopes that are not its own.
-        raise SteelyardError(ErrorCode.SCOPE_FORBIDDEN, "scopes: the API key does not cover all of them")
-    return covered if named is None else tuple(dict.fromkeys(named))
 
 
 def _given(override: Value | None, setting: Value) -> Value:

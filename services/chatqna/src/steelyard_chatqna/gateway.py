@@ -27,6 +27,7 @@ from . import completions, ledgers, replay
 from .answer import Answerer, Draft
 from .ask import Ask
 from .conversation import Conversation
+from .documents import Documents
 from .kept_ledgers import KeptLedgers
 from .ledger_store import LedgerStoreError
 from .parts import Parts
@@ -46,6 +47,7 @@ class Gateway:
     parts: Parts
     answerer: Answerer
     kept: KeptLedgers
+    documents: Documents
 
     async def inspect(self, body: InspectRequest) -> Ledger:
         """Run the pipeline without the model and keep its ledger; one that could not be kept says so.

@@ -16,6 +16,7 @@ from steelyard_runtime.settings.groups import (
     RerankFailureSettings,
     ScopeSettings,
     StrategySettings,
+    UploadSettings,
 )
 from steelyard_runtime.settings.types import (
     Allowed,
@@ -24,6 +25,7 @@ from steelyard_runtime.settings.types import (
     IntSetting,
     OptionalPathSetting,
     OptionalProbabilitySetting,
+    OptionalUrlSetting,
     UrlSetting,
 )
 
@@ -66,6 +68,7 @@ class ChatqnaSettings(
     EmbeddingUrlSettings,
     RerankerUrlSettings,
     LlmModelSettings,
+    UploadSettings,
 ):
     """What the gateway reads."""
 
@@ -73,6 +76,10 @@ class ChatqnaSettings(
         default=8888, description="Port of the gateway; 0 takes a free one."
     )
     retriever_url: UrlSetting = Field(default="http://127.0.0.1:7000", description="Base URL of the retriever service.")
+    dataprep_url: OptionalUrlSetting = Field(
+        default="http://127.0.0.1:5000",
+        description="Base URL of the ingestion service, for the documents that the gateway passes on; empty = none.",
+    )
     search_type: SearchType = Field(
         default=SearchType.HYBRID, description="Search type of requests that name none; hybrid suits an English model."
     )

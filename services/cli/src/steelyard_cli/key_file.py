@@ -35,10 +35,12 @@ def keys(path: Path) -> tuple[ApiKey, ...]:
         raise ConfigurationError(str(error)) from None
 
 
-def add(path: Path, name: str, scopes: tuple[str, ...], requests_per_minute: int) -> tuple[str, ApiKey]:
+def add(
+    path: Path, name: str, scopes: tuple[str, ...], requests_per_minute: int, *, writes: bool
+) -> tuple[str, ApiKey]:
     """Add a key; returns what its owner gets and what is kept. Raises ConfigurationError."""
     try:
-        shown, kept = new_key(name, scopes, requests_per_minute)
+        shown, kept = new_key(name, scopes, requests_per_minute, writes=writes)
     except ValidationError as error:
         faults = [
             (".".join(map(str, fault["loc"])) or "scopes", str(fault["msg"]).removeprefix("Value error, "))

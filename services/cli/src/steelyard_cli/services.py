@@ -47,7 +47,7 @@ LLM = ServiceSpec("llm", "steelyard_models.llm_server", "LLM_PORT", 9009, "/heal
 EMBEDDING = ServiceSpec("embedding", "steelyard_embedding", "EMBEDDING_PORT", 6000, peer_variable="EMBEDDING_URL")
 RETRIEVER = ServiceSpec("retriever", "steelyard_retriever", "RETRIEVER_PORT", 7000, peer_variable="RETRIEVER_URL")
 RERANKER = ServiceSpec("reranker", "steelyard_reranker", "RERANKER_PORT", 8000, peer_variable="RERANKER_URL")
-DATAPREP = ServiceSpec("dataprep", "steelyard_dataprep", "DATAPREP_PORT", 5000)
+DATAPREP = ServiceSpec("dataprep", "steelyard_dataprep", "DATAPREP_PORT", 5000, peer_variable="DATAPREP_URL")
 CHATQNA = ServiceSpec("chatqna", "steelyard_chatqna", "CHATQNA_PORT", 8888)
 
 START_ORDER = (LLM, EMBEDDING, RETRIEVER, RERANKER, DATAPREP, CHATQNA)

@@ -35,8 +35,11 @@ class ErrorCode(StrEnum):
     SCOPE_FORBIDDEN = "scope_forbidden"
     """The API key does not cover a scope that the request names, or none that exists."""
 
+    WRITE_FORBIDDEN = "write_forbidden"
+    """The API key may find documents, but not upload or delete any."""
+
     HOST_FORBIDDEN = "host_forbidden"
-    """A gateway that asks for no key was addressed by another name than the loopback's."""
+    """A gateway that asks for no key was addressed by another name than the loopback's, or by another site's page."""
 
     SCOPE_REQUIRED = "scope_required"
     """The request names no scope where one must be named."""
@@ -152,6 +155,9 @@ class ErrorCode(StrEnum):
     INTERRUPTED = "interrupted"
     """Dataprep ended before the job was done; the files that it had not finished have to be sent again."""
 
+    DOCUMENTS_DISABLED = "documents_disabled"
+    """The gateway has no ingestion service to pass documents on to (`DATAPREP_URL` is empty)."""
+
     LINKS_DISABLED = "links_disabled"
     """Taking in links is switched off."""
 
@@ -169,6 +175,7 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.UNAUTHENTICATED: 401,
     ErrorCode.RATE_LIMITED: 429,
     ErrorCode.SCOPE_FORBIDDEN: 403,
+    ErrorCode.WRITE_FORBIDDEN: 403,
     ErrorCode.HOST_FORBIDDEN: 403,
     ErrorCode.SCOPE_REQUIRED: 403,
     ErrorCode.SCOPE_UNKNOWN: 403,
@@ -208,6 +215,7 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.QUARANTINED: 422,
     ErrorCode.DELETED_MEANWHILE: 409,
     ErrorCode.INTERRUPTED: 503,
+    ErrorCode.DOCUMENTS_DISABLED: 403,
     ErrorCode.LINKS_DISABLED: 403,
     ErrorCode.LINK_REFUSED: 403,
     ErrorCode.LINK_FAILED: 502,

@@ -11,6 +11,7 @@ from steelyard_runtime.settings.groups import (
     ProcessSettings,
     ScopeSettings,
     StoreSettings,
+    UploadSettings,
 )
 from steelyard_runtime.settings.types import Allowed, FloatSetting, IntSetting, OptionalNamesSetting
 
@@ -26,7 +27,9 @@ def _networks(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     return names
 
 
-class DataprepSettings(ProcessSettings, ScopeSettings, StoreSettings, EmbeddingModelSettings, EmbeddingUrlSettings):
+class DataprepSettings(
+    ProcessSettings, ScopeSettings, StoreSettings, EmbeddingModelSettings, EmbeddingUrlSettings, UploadSettings
+):
     """What the ingestion service reads."""
 
     dataprep_port: Annotated[IntSetting, Field(ge=0, le=65535)] = Field(
@@ -40,9 +43,6 @@ class DataprepSettings(ProcessSettings, ScopeSettings, StoreSettings, EmbeddingM
     )
     dataprep_max_file_mb: Annotated[IntSetting, Field(ge=1, le=1024)] = Field(
         default=64, description="Largest file that is taken in, in MiB."
-    )
-    dataprep_max_upload_mb: Annotated[IntSetting, Field(ge=1, le=4096)] = Field(
-        default=256, description="Largest upload request, all files together, in MiB."
     )
     parser_timeout_s: Annotated[FloatSetting, Field(gt=0, le=3600)] = Field(
         default=120.0, description="Time that parsing one file may take."

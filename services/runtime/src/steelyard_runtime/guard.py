@@ -14,10 +14,15 @@ HEALTH_PATHS = frozenset({"/live", "/ready", "/v1/health_check"})
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sent a request. `key_id` names the API key, None without keys; `scopes` None = no bound of its own."""
+    """Who sent a request.
+
+    `key_id` names the API key, None without keys; `scopes` None = no bound of its own. `writes` says whether it may
+    change documents as well as read them.
+    """
 
     key_id: str | None = None
     scopes: frozenset[str] | None = None
+    writes: bool = True
 
 
 class Guard(Protocol):

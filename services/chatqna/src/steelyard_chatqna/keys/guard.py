@@ -45,7 +45,7 @@ class KeyGuard:
         if key is None:
             raise SteelyardError(ErrorCode.UNAUTHENTICATED, "the API key is unknown, wrong or revoked")
         await self._count(key)
-        return Caller(key.id, frozenset(key.scopes))
+        return Caller(key.id, frozenset(key.scopes), key.writes)
 
     async def _count(self, key: ApiKey) -> None:
         rate = RateLimitItemPerMinute(key.requests_per_minute)
@@ -61,7 +61,8 @@ class KeyGuard:
 class LoopbackGuard:
     """`AUTH=off`: admits whoever reaches the loopback and means to.
 
-    A web page can make its reader's browser ask, under the page's own host name (DNS rebinding); that is not meant.
+    A web page can make its reader's browser ask, under the page's own host name (DNS rebinding) or as another origin
+    that may send a form without asking first; neither is meant.
     """
 
     open_paths = HEALTH_PATHS
@@ -73,6 +74,9 @@ class LoopbackGuard:
             raise SteelyardError(
                 ErrorCode.HOST_FORBIDDEN, "with AUTH=off the gateway answers under 127.0.0.1, [::1] and localhost only"
             )
+        origin = sent.get("origin")
+        if origin is not None and urlsplit(origin).netloc != sent.get("host"):
+            raise SteelyardError(ErrorCode.HOST_FORBIDDEN, "with AUTH=off the gateway answers its own pages only")
         return Caller()
 
 

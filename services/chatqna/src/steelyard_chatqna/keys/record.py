@@ -25,7 +25,11 @@ ScopeName = Annotated[str, StringConstraints(strict=True, min_length=1, max_leng
 
 
 class ApiKey(BaseModel):
-    """What is kept of one key. `requests_per_minute` bounds any 60 seconds; a revoked key stays, for the record."""
+    """What is kept of one key.
+
+    `requests_per_minute` bounds any 60 seconds. `writes` says that it may upload and delete documents of its scopes,
+    and not only find them. A revoked key stays, for the record.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -36,6 +40,7 @@ class ApiKey(BaseModel):
     sha256: Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{64}$")]
     created: AwareDatetime
     revoked: AwareDatetime | None = None
+    writes: Annotated[bool, Field(strict=True)] = False
 
     @model_validator(mode="after")
     def _names_each_scope_once(self) -> Self:
@@ -63,7 +68,9 @@ class KeyList(BaseModel):
         return self
 
 
-def new_key(name: str, scopes: tuple[str, ...], requests_per_minute: int) -> tuple[str, ApiKey]:
+def new_key(
+    name: str, scopes: tuple[str, ...], requests_per_minute: int, *, writes: bool = False
+) -> tuple[str, ApiKey]:
     """Make a key: what its owner gets, and what is kept. Raises ValidationError for a name, scope or rate."""
     key_id = secrets.token_hex(_ID_BYTES)
     shown = f"steelyard_{key_id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
@@ -74,6 +81,7 @@ def new_key(name: str, scopes: tuple[str, ...], requests_per_minute: int) -> tup
         requests_per_minute=requests_per_minute,
         sha256=_digest(shown),
         created=datetime.now(UTC).replace(microsecond=0),
+        writes=writes,
     )
     return shown, kept
 

@@ -29,6 +29,9 @@ def add(
     requests_per_minute: Annotated[
         int, typer.Option("--requests-per-minute", min=1, max=100_000, help="Requests that it may make in 60 seconds.")
     ] = 60,
+    write: Annotated[
+        bool, typer.Option("--write", help="It may also upload and delete documents of its scopes.")
+    ] = False,
     file: _File = None,
     as_json: options.Json = False,
     env_file: options.EnvFile = None,
@@ -40,7 +43,7 @@ def add(
     terminal = Terminal.open(as_json=as_json)
     environment.apply(env_file)
     path = key_file.path_of(file)
-    shown, kept = key_file.add(path, name, tuple(scope), requests_per_minute)
+    shown, kept = key_file.add(path, name, tuple(scope), requests_per_minute, writes=write)
     if as_json:
         terminal.result({"key": shown, **key_summary(kept)})
         return

@@ -23,6 +23,7 @@ def keys_table(keys: "Sequence[ApiKey]", console: Console) -> Table:
     made = table(console)
     for name in ("id", "name", "scopes"):
         made.add_column(name, overflow="fold")
+    made.add_column("documents", no_wrap=True)
     made.add_column("per minute", justify="right")
     for name in ("created", "revoked"):
         made.add_column(name, no_wrap=True)
@@ -31,6 +32,7 @@ def keys_table(keys: "Sequence[ApiKey]", console: Console) -> Table:
             key.id,
             one_line(key.name),
             ", ".join(map(one_line, key.scopes)),
+            "read, write" if key.writes else "read",
             str(key.requests_per_minute),
             f"{key.created:%Y-%m-%d %H:%M}",
             "" if key.revoked is None else f"{key.revoked:%Y-%m-%d %H:%M}",

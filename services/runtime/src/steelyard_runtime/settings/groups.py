@@ -145,6 +145,14 @@ class RerankerUrlSettings(Settings):
     reranker_url: UrlSetting = Field(default="http://127.0.0.1:8000", description="Base URL of the reranker service.")
 
 
+class UploadSettings(Settings):
+    """How much may be uploaded at once."""
+
+    dataprep_max_upload_mb: Annotated[IntSetting, Field(ge=1, le=4096)] = Field(
+        default=256, description="Largest upload request, all files together, in MiB."
+    )
+
+
 class StrategySettings(Settings):
     """How candidates are selected; the gateway decides, the reranker uses its own only for direct calls."""
 
