@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -88,6 +89,11 @@ class Page:
     async def type(self, text: str) -> None:
         """Type into whatever has the focus."""
         await self.call("Input.insertText", text=text)
+
+    async def choose(self, selector: str, *paths: Path) -> None:
+        """Choose files in a file field, as its dialog does."""
+        found = await self.call("Runtime.evaluate", expression=f"document.querySelector({selector!r})")
+        await self.call("DOM.setFileInputFiles", files=list(map(str, paths)), objectId=found["result"]["objectId"])
 
     async def press(self, key: str) -> None:
         """Press a key, such as `Tab`, `Shift+Tab` or `Ctrl+Enter`."""

@@ -11,7 +11,7 @@ import requests
 from tests.browser.accessibility import faults
 from tests.browser.conftest import HANDBOOK, HOSTILE, HOSTILE_NAME
 from tests.browser.devtools import Page
-from tests.contract.test_contract_keys import keys
+from tests.contract.keyed_gateway import keys
 from tests.harness.processes import start, wait_ready
 from tests.harness.stack import Stack, post
 
@@ -145,7 +145,7 @@ def test_a_ledger_is_found_by_its_id(stack: Stack, visit: Visit) -> None:
     visit(work)
 
 
-@pytest.mark.parametrize("path", ["/", "/evidence", "/evidence?ledger={}", "/services"])
+@pytest.mark.parametrize("path", ["/", "/documents", "/evidence", "/evidence?ledger={}", "/services"])
 def test_a_page_is_accessible_and_complains_of_nothing(stack: Stack, visit: Visit, path: str) -> None:
     stack.llm.answer = lambda messages: f"{SEAL} The pump is painted black."
     ledger_id = asked(stack)

@@ -33,7 +33,7 @@ from .parts import Parts
 from .routes import chat, ledgers
 from .routes import documents as documents_routes
 from .settings import TOKENIZING_SERVERS, ChatqnaSettings
-from .web import pages
+from .web import document_fragments, pages
 
 _PROBE_TIMEOUT_S = 2.0
 
@@ -133,7 +133,7 @@ def build(settings: ChatqnaSettings) -> FastAPI:
         service,
         settings,
         lifespan,
-        [chat.router, ledgers.router, documents_routes.router, pages.router],
+        [chat.router, ledgers.router, documents_routes.router, pages.router, document_fragments.router],
     )
 
 

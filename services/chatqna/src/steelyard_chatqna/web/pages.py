@@ -1,9 +1,9 @@
 """`GET /` and the other pages, the files that they load, and the fragments that carry their data."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import Response
 
 from steelyard_contracts.enums import Strategy
 from steelyard_contracts.errors import ErrorCode, SteelyardError
@@ -12,36 +12,33 @@ from steelyard_runtime.body import StrictRoute
 from ..gateway import Gateway
 from ..routes.access import gateway
 from . import evidence_view
-from .assets import static, templates
+from .assets import static
+from .rendering import html
 from .sliders import asked, sliders
 
 router = APIRouter(route_class=StrictRoute, include_in_schema=False)
 
-_PAGES = {"/": "ask.html", "/evidence": "evidence.html", "/services": "services.html"}
+_PAGES = {
+    "/": "ask.html",
+    "/documents": "documents.html",
+    "/evidence": "evidence.html",
+    "/services": "services.html",
+}
 
 PUBLIC_PATHS = frozenset({*_PAGES, *(f"/static/{name}" for name in static())})
 """Paths that hold nobody's data, so that a browser can open them without a key."""
 
 _NEWEST = 50
 
-_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
-        " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-}
-
 
 @router.get("/")
+@router.get("/documents")
 @router.get("/evidence")
 @router.get("/services")
 async def page(request: Request) -> Response:
     """A page without data; its scripts fetch what it shows."""
     path = request.url.path
-    return _html(_PAGES[path], {"here": path})
+    return html(_PAGES[path], {"here": path})
 
 
 @router.get("/static/{name}")
@@ -60,7 +57,7 @@ async def file(name: str, request: Request) -> Response:
 async def evidence(ledger_id: str, served: Annotated[Gateway, Depends(gateway)]) -> Response:
     """The evidence of an answer."""
     ledger = await served.ledger(ledger_id)
-    return _html(
+    return html(
         "evidence_body.html",
         {
             "ledger": ledger,
@@ -75,7 +72,7 @@ async def evidence(ledger_id: str, served: Annotated[Gateway, Depends(gateway)])
 @router.get("/web/ledgers")
 async def newest(served: Annotated[Gateway, Depends(gateway)]) -> Response:
     """The latest answers that the reader may see."""
-    return _html("newest.html", {"ledgers": (await served.newest(_NEWEST)).ledgers})
+    return html("newest.html", {"ledgers": (await served.newest(_NEWEST)).ledgers})
 
 
 @router.get("/web/selection/{ledger_id}")
@@ -84,15 +81,11 @@ async def selection(ledger_id: str, request: Request, served: Annotated[Gateway,
     ledger = await served.ledger(ledger_id)
     replay = await served.replay(asked(ledger, request.query_params))
     names = {row.entry.chunk_id: f"{row.title} ({row.place})" for row in evidence_view.rows(ledger)}
-    return _html("selection.html", {"replay": replay, "names": names})
+    return html("selection.html", {"replay": replay, "names": names})
 
 
 @router.get("/web/services")
 async def services(request: Request) -> Response:
     """What the gateway depends on, as it was when it was last looked at, and what the gateway has done."""
     health = request.app.state.health
-    return _html("services_body.html", {"readiness": health.readiness()})
-
-
-def _html(name: str, values: dict[str, Any]) -> Response:
-    return HTMLResponse(templates().get_template(name).render(values), headers=_HEADERS | {"Cache-Control": "no-store"})
+    return html("services_body.html", {"readiness": health.readiness()})

@@ -1,14 +1,7 @@
 // Asking: streams the answer, then puts its citations where they belong. Offsets are code points, as in the contract.
 
+import { element, get } from "/static/dom.js";
 import { events } from "/static/sse.js";
-
-const get = (id) => document.getElementById(id);
-const element = (name, text, className) => {
-  const made = document.createElement(name);
-  if (text !== undefined) made.textContent = text;
-  if (className) made.className = className;
-  return made;
-};
 
 let running = null;
 
