@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import zip_longest
 
 from steelyard_dataprep.chunking.counter import TokenCounter
@@ -15,6 +16,7 @@ from steelyard_dataprep.chunking.wrapping import without_wrapping
 from steelyard_dataprep.parsing.document import ParsedDocument
 
 _CHARS_PER_TOKEN = 8
+_REMEMBERED_SIZES = 64
 # Below this much room next to its heading, a section's first piece would be a fragment.
 _MAX_HEADING_SHARE = 0.5
 
@@ -49,7 +51,9 @@ def chunk(
     limit = _CHARS_PER_TOKEN * max_tokens if max_chars is None else max_chars
     if max_tokens < 1 or limit < 1 or not 0 <= overlap_tokens < max_tokens:
         raise ChunkingError(f"need 0 <= overlap_tokens < max_tokens, got {overlap_tokens}, {max_tokens}, {limit} chars")
-    sizer = Sizer(count_tokens, max_tokens, limit)
+    # The same piece is asked about several times within a few calls.
+    count = lru_cache(maxsize=_REMEMBERED_SIZES)(count_tokens)
+    sizer = Sizer(count, max_tokens, limit)
     splitter = SpanSplitter(document.text, without_wrapping(document.text))
     section_starts = [section.char_start for section in document.sections]
     page_starts = [page.char_start for page in document.pages]
@@ -61,7 +65,7 @@ def chunk(
         section = document.sections[index]
         path = (*section.path, section.title) if section.level > 0 else section.path
         first, last = (_page(document, page_starts, position) for position in (start, end - 1))
-        chunks.append(ChunkSpan(ordinal, start, end, count_tokens(document.text[start:end]), index, path, first, last))
+        chunks.append(ChunkSpan(ordinal, start, end, count(document.text[start:end]), index, path, first, last))
     return tuple(chunks)
 
 

@@ -12,8 +12,9 @@ from steelyard_dataprep.chunking.graphemes import boundary_before, trim
 from steelyard_dataprep.chunking.spans import ChunkingError
 
 # semantic-text-splitter looks ahead over the whole rest of a line for each piece, which is quadratic in the line.
-# In windows of this many pieces it is linear; a window's last piece is split again at the start of the next one.
+# In windows of about this many pieces it is linear; a window's last piece is split again at the start of the next one.
 _WINDOW_PIECES = 8
+_FEWEST_PIECES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +54,32 @@ class SpanSplitter:
         Raises ChunkingError if a single character does not fit.
         """
         splitter = TextSplitter.from_callback(sizer.size, sizer.max_tokens, overlap=overlap_tokens, trim=False)
-        raw = self._raw_pieces(start, end, splitter, _WINDOW_PIECES * sizer.max_chars)
+        raw = self._raw_pieces(start, end, splitter, sizer)
         for first, last in _without_repetition(_at_clusters(self.text, start, raw)):
             yield from _fitting(self.text, first, last, sizer)
 
-    def _raw_pieces(self, start: int, end: int, splitter: TextSplitter, window: int) -> Iterator[tuple[int, int]]:
+    def _raw_pieces(self, start: int, end: int, splitter: TextSplitter, sizer: Sizer) -> Iterator[tuple[int, int]]:
         while start < end:
-            stop = min(start + window, end)
-            found = splitter.chunk_indices(self._shape[start:stop])
-            pieces = [(start + offset, start + offset + len(piece)) for offset, piece in found]
-            if stop == end:
+            window = _WINDOW_PIECES * self._piece_chars(start, end, sizer)
+            pieces = self._in_window(start, min(start + window, end), splitter)
+            while len(pieces) < _FEWEST_PIECES and start + window < end:
+                # The text gets thinner here, so that what was to be many pieces is hardly one.
+                window *= 2
+                pieces = self._in_window(start, min(start + window, end), splitter)
+            if start + window >= end:
                 yield from pieces
                 return
-            # One piece would mean that it fills the window, which is several times what fits.
             yield from pieces[:-1]
             start = pieces[-1][0]
+
+    def _piece_chars(self, start: int, end: int, sizer: Sizer) -> int:
+        """About how many characters make a piece here, going by how dense the tokens are at its beginning."""
+        sample = self._shape[start : min(start + sizer.max_chars, end)]
+        return max(1, len(sample) * sizer.max_tokens // max(sizer.max_tokens, sizer.count_tokens(sample)))
+
+    def _in_window(self, start: int, stop: int, splitter: TextSplitter) -> list[tuple[int, int]]:
+        found = splitter.chunk_indices(self._shape[start:stop])
+        return [(start + offset, start + offset + len(piece)) for offset, piece in found]
 
 
 def _at_clusters(text: str, known: int, pieces: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
