@@ -8,6 +8,7 @@ from steelyard_dataprep.parsing.document import ParsedDocument
 from steelyard_dataprep.parsing.errors import EmptyDocumentError, TooLargeError
 from steelyard_dataprep.parsing.limits import ParseLimits
 from steelyard_dataprep.parsing.media_type import MediaType, detect
+from steelyard_dataprep.parsing.titles import label
 
 _DEFAULT_LIMITS = ParseLimits()
 
@@ -34,7 +35,7 @@ def parse(
         raise TooLargeError(name, f"its text is longer than {limits.max_text_chars} characters (max_text_chars)")
     if len(document.sections) > limits.max_sections:
         raise TooLargeError(name, f"has more than {limits.max_sections} sections or rows (max_sections)")
-    return replace(document, notes=notes + document.notes)
+    return replace(document, title=label(document.title), notes=notes + document.notes)
 
 
 def _by_type(

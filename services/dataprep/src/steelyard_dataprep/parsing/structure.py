@@ -8,6 +8,7 @@ from steelyard_dataprep.parsing.canonical import canonical_text
 from steelyard_dataprep.parsing.document import Section
 from steelyard_dataprep.parsing.errors import TooLargeError
 from steelyard_dataprep.parsing.limits import ParseLimits
+from steelyard_dataprep.parsing.titles import label
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,8 @@ def sections_from(headings: list[Heading], length: int) -> tuple[Section, ...]:
         while ancestors and ancestors[-1].level >= heading.level:
             ancestors.pop()
         end = headings[index + 1].char_start if index + 1 < len(headings) else length
-        path = tuple(ancestor.title for ancestor in ancestors)
-        sections.append(Section(heading.level, heading.title, path, heading.char_start, heading.char_end, end))
+        path = tuple(label(ancestor.title) for ancestor in ancestors)
+        sections.append(Section(heading.level, label(heading.title), path, heading.char_start, heading.char_end, end))
         ancestors.append(heading)
     return tuple(sections)
 

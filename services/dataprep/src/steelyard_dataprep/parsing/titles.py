@@ -5,6 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import PurePosixPath
 
+from steelyard_dataprep.parsing.canonical import canonical_text
+
+_LONGEST = 200
+
+
+def label(text: str) -> str:
+    """Return a title or heading on one line of at most 200 characters, the last of which says whether it was cut.
+
+    Labels are stored with every chunk below them; the heading itself stands in the text, whole.
+    """
+    line = " ".join(canonical_text(text).split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1].rstrip() + "…"
+
 
 def title_from_name(name: str) -> str:
     """Return the file name without folders and extension."""
