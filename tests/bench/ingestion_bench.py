@@ -4,8 +4,8 @@
     python -m tests.bench.ingestion_bench memory --documents 10000
     python -m tests.bench.ingestion_bench corpora --folder ../shared/data/chunking_eval/corpora
 
-`formats` parses and cuts in this process's children, without a service; `memory` runs `steelyard ingest` against a real
-dataprep whose embedding service is a double; `corpora` runs it against the real local embedder.
+`formats` parses and cuts without a service, in processes as the service starts them; `memory` runs `steelyard ingest`
+against a real dataprep whose embedding service is a double; `corpora` runs it against the real local embedder.
 """
 
 import argparse
@@ -25,14 +25,16 @@ from pathlib import Path
 import docx
 from reportlab.pdfgen.canvas import Canvas
 
-from steelyard_dataprep.chunking import chunk
-from steelyard_dataprep.parsing.isolation import parse_isolated
+from steelyard_dataprep.parsing import ParseLimits, parse
+from steelyard_dataprep.preparation.isolation import IsolatedParser
+from steelyard_dataprep.preparation.prepared import ChunkSize, PreparedDocument, prepare
 from steelyard_models.fetch import locate
 from steelyard_models.tokenizer import TextTokenizer
 from tests.faults.ingestion_embedder import EmbedderDouble
 from tests.harness.processes import ServiceProcess, start, wait_ready
 
 PARAGRAPHS = 40
+SIZE = ChunkSize(200, 0)
 _WORDS = ("balance", "load", "weight", "beam", "pivot", "counterpoise", "is", "the", "of", "a", "seal", "torque")
 
 
@@ -96,29 +98,42 @@ FORMATS: dict[str, Callable[[list[str]], bytes]] = {
 }
 
 
-def cpu_seconds() -> float:
-    """CPU time of this process and of its finished children."""
-    both = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in both)
+async def prepared(files: dict[str, bytes], tokenizer: Path) -> tuple[list[PreparedDocument], float]:
+    """The documents, and the CPU seconds of this process and of all parser processes; a first file is not counted."""
+    async with IsolatedParser(tokenizer, SIZE, ParseLimits()) as parser:
+        await parser.prepare(*next(iter(files.items())))
+        started = _cpu_with_children()
+        documents = [await parser.prepare(name, data) for name, data in files.items()]
+        return documents, _cpu_with_children() - started
+
+
+def _cpu_with_children() -> float:
+    """CPU seconds of this process and its running children, and of what these have waited for."""
+    return time.process_time() + sum(map(_cpu_of, children(os.getpid())))
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started and not waited for yet."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def formats(documents: int) -> None:
-    """Print, for each format, documents and chunks per CPU second of parsing and of cutting."""
-    count_tokens = TextTokenizer(locate("all-minilm-l6-v2")).count
-    print(f"{documents} documents of about 20 kB text each; parser processes included; CPU seconds of one core")
-    print(f"{'format':8}{'kB/file':>9}{'parse docs/s':>14}{'cut docs/s':>12}{'chunks/doc':>12}{'chunks/s in all':>17}")
+    """Print, for each format, documents and chunks per CPU second, and what the process of its own costs of it."""
+    tokenizer = TextTokenizer(locate("all-minilm-l6-v2"))
+    print(f"{documents} documents of about 20 kB text each; CPU seconds of one core")
+    print(f"{'format':8}{'kB/file':>9}{'docs/s':>9}{'chunks/s':>10}{'ms/doc':>9}{'in one process':>16}")
     for suffix, build in FORMATS.items():
-        files = [build(paragraphs(random.Random(number))) for number in range(documents)]
-        started = cpu_seconds()
-        parsed = [asyncio.run(parse_isolated(f"{n}.{suffix}", data)) for n, data in enumerate(files)]
-        parsing = cpu_seconds() - started
-        started = cpu_seconds()
-        chunks = sum(len(chunk(document, count_tokens, max_tokens=200)) for document in parsed)
-        cutting = cpu_seconds() - started
-        size = sum(map(len, files)) / documents / 1000
+        files = {f"{n}.{suffix}": build(paragraphs(random.Random(n))) for n in range(documents)}
+        made, spent = asyncio.run(prepared(files, tokenizer.path))
+        started = time.process_time()
+        for name, data in files.items():
+            prepare(parse(name, data), tokenizer.count, SIZE)
+        here = time.process_time() - started
+        size = sum(map(len, files.values())) / documents / 1000
+        chunks = sum(len(one.chunks) for one in made)
         print(
-            f"{suffix:8}{size:9.1f}{documents / parsing:14.1f}{documents / cutting:12.1f}"
-            f"{chunks / documents:12.1f}{chunks / (parsing + cutting):17.1f}",
+            f"{suffix:8}{size:9.1f}{documents / spent:9.1f}{chunks / spent:10.1f}"
+            f"{1000 * spent / documents:9.1f}{1000 * here / documents:13.1f} ms",
             flush=True,
         )
 
@@ -152,8 +167,9 @@ def memory(documents: int) -> None:
         service = start("dataprep", {"STORE_PATH": f"{scratch}/store.db", "EMBEDDING_URL": embedder.url})
         try:
             wait_ready(service)
-            print(f"{documents} documents of 2 kB; memory in MiB")
-            print(f"{'done':>8}{'dataprep':>10}{'command':>9}{'docs/s':>8}")
+            print(f"{documents} documents of 2 kB; memory in MiB; {time.strftime('%Y-%m-%d')}")
+            print(f"load at the beginning {os.getloadavg()[0]:.0f}")
+            print(f"{'done':>8}{'dataprep':>10}{'fork server':>13}{'command':>9}{'docs/s':>8}")
             for title in ("first run", "second run, all unchanged"):
                 started = time.monotonic()
                 process = ingest(service, folder)
@@ -165,10 +181,12 @@ def memory(documents: int) -> None:
                         rate = done / (time.monotonic() - started)
                         print(
                             f"{done:8}{resident_mib(service.process.pid):10.1f}"
+                            f"{sum(map(resident_mib, children(service.process.pid))):13.1f}"
                             f"{resident_mib(process.pid):9.1f}{rate:8.1f}",
                             flush=True,
                         )
                 print(f"{title}: exit {process.wait()}, {time.monotonic() - started:.0f} s", flush=True)
+            print(f"load at the end {os.getloadavg()[0]:.0f}")
             print(f"store: {sum(file.stat().st_size for file in Path(scratch).glob('store.db*')) / 2**20:.0f} MiB")
         finally:
             service.stop()
@@ -211,6 +229,7 @@ def corpora(folder: Path) -> None:
 
 def _cpu_of(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    # Its own and that of the children which it has waited for.
     return sum(int(ticks) for ticks in fields[11:15]) / os.sysconf("SC_CLK_TCK")
 
 

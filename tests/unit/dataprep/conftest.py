@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from pathlib import Path
 
 import docx
 import pytest
@@ -47,6 +48,14 @@ def tokenizer() -> Tokenizer:
 def count_tokens(tokenizer: Tokenizer) -> Callable[[str], int]:
     """The counter for that tokenizer."""
     return token_counter(tokenizer)
+
+
+@pytest.fixture(scope="session")
+def tokenizer_file(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """That tokenizer as a file, for a process to load."""
+    path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.json"
+    tokenizer.save(str(path))
+    return path
 
 
 @pytest.fixture

@@ -8,12 +8,14 @@ import io
 import zipfile
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
 import docx
 import pytest
 
-from steelyard_dataprep.parsing import ParsedDocument, ParseError, ParseLimits
-from steelyard_dataprep.parsing.isolation import parse_isolated
+from steelyard_dataprep.parsing import ParseError, ParseLimits
+from steelyard_dataprep.preparation.isolation import IsolatedParser
+from steelyard_dataprep.preparation.prepared import ChunkSize, PreparedDocument
 
 MIB = 2**20
 LIMITS = ParseLimits(
@@ -141,14 +143,18 @@ READ = {"members outside of the container.docx", "a billion laughs.html", "an ex
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_file_is_refused_by_name_or_read_harmlessly(name: str) -> None:
+def test_a_hostile_file_is_refused_by_name_or_read_harmlessly(name: str, tokenizer_file: Path) -> None:
     data = HOSTILE[name]()
     assert len(data) < LIMITS.max_input_bytes
-    outcome: ParsedDocument | ParseError
-    try:
-        outcome = asyncio.run(parse_isolated(name, data, LIMITS))
-    except ParseError as error:
-        outcome = error
+
+    async def prepared() -> PreparedDocument | ParseError:
+        async with IsolatedParser(tokenizer_file, ChunkSize(200, 0), LIMITS) as parser:
+            try:
+                return await parser.prepare(name, data)
+            except ParseError as error:
+                return error
+
+    outcome = asyncio.run(prepared())
     if isinstance(outcome, ParseError):
         assert outcome.code != "parse_error"
         assert name in str(outcome)

@@ -13,13 +13,18 @@ from steelyard_contracts.embeddings import EmbeddingData, EmbeddingRequest, Embe
 from steelyard_contracts.enums import FileStatus, Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_contracts.vectors import Vector
-from steelyard_dataprep import ingestion as ingestion_module
 from steelyard_dataprep.catalogue import Catalogue
 from steelyard_dataprep.identity import content_hash
-from steelyard_dataprep.ingestion import ChunkSize, Ingestion, Source
+from steelyard_dataprep.ingestion import Ingestion, Source
 from steelyard_dataprep.intakes import Intakes
-from steelyard_dataprep.parsing import ParsedDocument, ParseLimits
-from steelyard_dataprep.parsing.errors import ParserCrashedError, ParserTimeoutError
+from steelyard_dataprep.parsing import ParseError, ParseLimits, parse
+from steelyard_dataprep.parsing.errors import (
+    ParserCrashedError,
+    ParserMemoryError,
+    ParserStarvedError,
+    ParserTimeoutError,
+)
+from steelyard_dataprep.preparation.prepared import ChunkSize, PreparedDocument, prepare
 from steelyard_dataprep.quarantine import Quarantine
 from steelyard_runtime.blocking import Workers
 from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
@@ -64,6 +69,22 @@ class FakeEmbedding:
         return EmbeddingResponse(model="fake", data=self.spoil(data), usage=TokenUsage(prompt_tokens=0, total_tokens=0))
 
 
+class InProcess:
+    """Prepares files here. `error` is raised instead, as many `times` as it says; `started` counts."""
+
+    def __init__(self, size: ChunkSize) -> None:
+        self.size = size
+        self.error: ParseError | None = None
+        self.times = 1000
+        self.started = 0
+
+    async def prepare(self, name: str, data: bytes, *, text_column: str | None = None) -> PreparedDocument:
+        self.started += 1
+        if self.error is not None and self.started <= self.times:
+            raise self.error
+        return prepare(parse(name, data, text_column=text_column), lambda text: len(text.split()), self.size)
+
+
 class Bench:
     """An ingestion over a real store in a folder of its own."""
 
@@ -73,14 +94,14 @@ class Bench:
         self.writer = EmbeddedWriter(path)
         self.workers = Workers("test", threads=1)
         self.intakes = Intakes()
+        self.parser = InProcess(ChunkSize(max_tokens, 0))
         self.ingestion = Ingestion(
             self.reader,
             self.writer,
             self.embedding,  # type: ignore[arg-type]  # it has the two methods that ingestion calls
             self.workers,
-            lambda text: len(text.split()),
-            ChunkSize(max_tokens, 0),
-            ParseLimits(),
+            self.parser,
+            self.parser.size,
             self.intakes,
             Quarantine(path.with_name("quarantine"), ParseLimits()),
         )
@@ -303,29 +324,8 @@ async def test_a_table_is_read_by_the_column_that_was_chosen(bench: Bench) -> No
     assert refused.error.code is ErrorCode.MISSING_COLUMN
 
 
-class Poison:
-    """A parser that ends like `error` on one content, and says how often it was started."""
-
-    def __init__(self, error: Exception, times: int = 1000) -> None:
-        self.error = error
-        self.times = times
-        self.started = 0
-
-    async def __call__(self, name: str, data: bytes, limits: ParseLimits, **options: Any) -> ParsedDocument:
-        self.started += 1
-        if self.started <= self.times:
-            raise self.error
-        return await _parse(name, data, limits, **options)
-
-
-_parse = ingestion_module.parse_isolated
-
-
-async def test_what_crashes_its_parser_twice_is_not_tried_again(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    poison = Poison(ParserCrashedError("a.md", "Segmentation fault"))
-    monkeypatch.setattr(ingestion_module, "parse_isolated", poison)
+async def test_what_crashes_its_parser_twice_is_not_tried_again(bench: Bench, tmp_path: Path) -> None:
+    bench.parser.error = ParserCrashedError("a.md", "Segmentation fault")
     codes = []
     for name in ("a.md", "a.md", "the same under another name.md"):
         result = await bench.take_in(name, TEXT.encode())
@@ -333,30 +333,34 @@ async def test_what_crashes_its_parser_twice_is_not_tried_again(
         codes.append(result.error.code)
         assert "Segmentation fault" in result.error.detail
     assert codes == [ErrorCode.PARSER_CRASHED, ErrorCode.QUARANTINED, ErrorCode.QUARANTINED]
-    assert poison.started == 2
+    assert bench.parser.started == 2
     # A restart does not forget; a parser with more memory is given a chance.
     assert Quarantine(tmp_path / "quarantine", ParseLimits()).holds(content_hash(TEXT.encode()))
     assert not Quarantine(tmp_path / "quarantine", ParseLimits(memory_bytes=2**40)).holds(content_hash(TEXT.encode()))
-    monkeypatch.undo()
+    bench.parser.error = None
     assert (await bench.take_in("other.md", b"# Other\n\nAnother content.\n")).status is FileStatus.PUBLISHED
 
 
-async def test_a_limit_that_is_reached_is_not_tried_again_at_once(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    poison = Poison(ParserTimeoutError("a.md", "took longer than 1 s"))
-    monkeypatch.setattr(ingestion_module, "parse_isolated", poison)
-    codes = [(await bench.take_in("a.md", TEXT.encode())).error for _ in range(3)]
-    assert [fault.code for fault in codes if fault is not None] == [
-        ErrorCode.PARSER_TIMEOUT,
-        ErrorCode.PARSER_TIMEOUT,
-        ErrorCode.QUARANTINED,
-    ]
-    assert poison.started == 2
+@pytest.mark.parametrize("error", [ParserTimeoutError("a.md", "CPU time"), ParserMemoryError("a.md", "memory")])
+async def test_a_limit_that_is_reached_is_not_tried_again_at_once(bench: Bench, error: ParseError) -> None:
+    bench.parser.error = error
+    faults = [(await bench.take_in("a.md", TEXT.encode())).error for _ in range(3)]
+    assert [fault.code for fault in faults if fault is not None] == [error.code, error.code, ErrorCode.QUARANTINED]
+    assert bench.parser.started == 2
 
 
-async def test_one_crash_costs_nothing_but_a_second_try(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingestion_module, "parse_isolated", Poison(ParserCrashedError("a.md", "Killed"), times=1))
+async def test_a_busy_machine_puts_nothing_into_quarantine(bench: Bench) -> None:
+    bench.parser.error = ParserStarvedError("a.md", "was not done")
+    for _ in range(3):
+        fault = (await bench.take_in("a.md", TEXT.encode())).error
+        assert fault is not None
+        assert fault.code is ErrorCode.PARSER_STARVED
+    bench.parser.error = None
+    assert (await bench.take_in("a.md", TEXT.encode())).status is FileStatus.PUBLISHED
+
+
+async def test_one_crash_costs_nothing_but_a_second_try(bench: Bench) -> None:
+    bench.parser.error, bench.parser.times = ParserCrashedError("a.md", "Killed"), 1
     assert (await bench.take_in("a.md", TEXT.encode())).status is FileStatus.PUBLISHED
 
 

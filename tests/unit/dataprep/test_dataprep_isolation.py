@@ -1,65 +1,103 @@
 import asyncio
 import io
-import json
 import os
-import signal
 import socket
 import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from steelyard_dataprep.parsing import ParsedDocument, ParseError, ParseLimits, isolation, parse
+from steelyard_dataprep.outline import Branch
+from steelyard_dataprep.parsing import ParseError, ParseLimits, parse
 from steelyard_dataprep.parsing.errors import (
     ERRORS_BY_CODE,
     EmptyDocumentError,
     EncryptedOfficeError,
     ParserCrashedError,
     ParserMemoryError,
+    ParserStarvedError,
     ParserTimeoutError,
     TooLargeError,
 )
-from steelyard_dataprep.parsing.isolation import parse_isolated
-from steelyard_dataprep.parsing.wire import decode_reply, encode_reply
+from steelyard_dataprep.preparation import isolation
+from steelyard_dataprep.preparation.isolation import IsolatedParser
+from steelyard_dataprep.preparation.prepared import ChunkSize, PreparedChunk, PreparedDocument, prepare
+from steelyard_dataprep.preparation.wire import decode_reply, encode_reply
 
 MIB = 1024 * 1024
+SIZE = ChunkSize(40, 0)
 
 
-def isolated(name: str, data: bytes, limits: ParseLimits | None = None, **options: str) -> ParsedDocument:
-    return asyncio.run(parse_isolated(name, data, limits or ParseLimits(), **options))
+class Isolated:
+    """Prepares files with a fork server of its own each time, as little as that is worth outside of tests."""
+
+    def __init__(self, tokenizer: Path) -> None:
+        self.tokenizer = tokenizer
+
+    def __call__(self, name: str, data: bytes, limits: ParseLimits | None = None, **options: str) -> PreparedDocument:
+        async def once() -> PreparedDocument:
+            async with self.parser(limits) as parser:
+                return await parser.prepare(name, data, **options)
+
+        return asyncio.run(once())
+
+    def parser(self, limits: ParseLimits | None = None) -> IsolatedParser:
+        return IsolatedParser(self.tokenizer, SIZE, limits or ParseLimits())
 
 
-def run_instead(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
-    """Put another program in the worker's place."""
-    monkeypatch.setattr(isolation, "_WORKER", ("-c", program))
+@pytest.fixture
+def isolated(tokenizer_file: Path) -> Isolated:
+    return Isolated(tokenizer_file)
 
 
-def test_gives_what_parsing_here_gives(
-    make_pdf: Callable[..., bytes], make_docx: Callable[..., bytes], sample: str
+def run_instead(monkeypatch: pytest.MonkeyPatch, *body: str) -> None:
+    """Put another function in the place of what a parser process does."""
+    program = [
+        "import os, signal, sys, time",
+        "from steelyard_dataprep.preparation import forkserver, worker",
+        "def serve(source, reply, count_tokens):",
+        *(f"    {line}" for line in body),
+        "worker.serve = serve",
+        "forkserver.main()",
+    ]
+    monkeypatch.setattr(isolation, "_PROGRAM", ("-c", "\n".join(program)))
+
+
+def test_gives_what_preparing_here_gives(
+    isolated: Isolated,
+    count_tokens: Callable[[str], int],
+    make_pdf: Callable[..., bytes],
+    make_docx: Callable[..., bytes],
+    sample: str,
 ) -> None:
     files = {
         "a.pdf": make_pdf(["Page one"], ["日本語"]),
         "b.docx": make_docx(lambda document: document.add_paragraph(sample)),
-        "Übersicht 図.md": f"# {sample}\n\n{sample}".encode(),
+        "Übersicht 図.md": f"# {sample}\n\n## Inner\n\n{sample * 200}".encode(),
         "c.csv": f"text\n{sample}".encode(),
+        "long.txt": ("天秤は荷物を量ります。" * 60_000).encode(),
     }
-    for name, data in files.items():
-        assert isolated(name, data) == parse(name, data)
-    assert isolated("c.csv", files["c.csv"], text_column="text").text == sample
+
+    async def scenario() -> None:
+        async with isolated.parser() as parser:
+            for name, data in files.items():
+                assert await parser.prepare(name, data) == prepare(parse(name, data), count_tokens, SIZE)
+            assert (await parser.prepare("c.csv", files["c.csv"], text_column="text")).text == sample
+
+    asyncio.run(scenario())
 
 
-def test_a_typed_error_arrives_as_itself() -> None:
+def test_a_typed_error_arrives_as_itself(isolated: Isolated) -> None:
     with pytest.raises(EncryptedOfficeError, match=r"'図\.docx'"):
         isolated("図.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"))
     with pytest.raises(EmptyDocumentError):
         isolated("a.txt", b"")
 
 
-def test_a_file_name_that_is_not_unicode_survives() -> None:
+def test_a_file_name_that_is_not_unicode_survives(isolated: Isolated) -> None:
     name = os.fsdecode(b"caf\xe9.txt")
     assert isolated(name, b"words").text == "words"
     with pytest.raises(EmptyDocumentError) as caught:
@@ -67,92 +105,199 @@ def test_a_file_name_that_is_not_unicode_survives() -> None:
     assert caught.value.name == name
 
 
-def test_wall_time_is_bounded_and_the_process_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    started = []
-
-    async def start(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
-        started.append(await start_process(*arguments, **options))
-        return started[0]
-
-    start_process = asyncio.create_subprocess_exec
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
-    run_instead(monkeypatch, "import signal; signal.pause()")
-    with pytest.raises(ParserTimeoutError, match="wall_seconds"):
-        isolated("a.txt", b"x", ParseLimits(wall_seconds=0.2))
-    assert [process.returncode for process in started] == [-signal.SIGKILL]
+def alive(fifo: Path) -> str:
+    """A line for a parser process by which `wait_for_the_end` knows it."""
+    os.mkfifo(fifo)
+    return f"held = open({str(fifo)!r}, 'w')"
 
 
-def test_cpu_time_is_bounded() -> None:
+async def wait_for_the_end(fifo: Path) -> None:
+    # Opening for reading waits for the writer; reading to the end waits for the writer's death.
+    with await asyncio.to_thread(fifo.open) as reader:
+        assert await asyncio.to_thread(reader.read) == ""
+
+
+def test_wall_time_is_bounded_and_is_not_the_files_fault(
+    isolated: Isolated, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run_instead(monkeypatch, alive(tmp_path / "alive"), "signal.pause()")
+
+    async def scenario() -> None:
+        async with isolated.parser(ParseLimits(wall_seconds=0.5)) as parser:
+            ended = asyncio.create_task(wait_for_the_end(tmp_path / "alive"))
+            with pytest.raises(ParserStarvedError, match=r"after 0\.5 s .* less than 60 s of CPU time"):
+                await parser.prepare("a.txt", b"x")
+            await ended
+
+    asyncio.run(scenario())
+
+
+def test_cpu_time_is_bounded(isolated: Isolated) -> None:
     # Enough headings that one second is not enough.
     data = b"# heading *with* [inline](x) `code`\n\n" * 300_000
     with pytest.raises(ParserTimeoutError, match="cpu_seconds"):
         isolated("a.md", data, ParseLimits(cpu_seconds=1))
 
 
-@pytest.mark.parametrize("memory", [20 * MIB, 80 * MIB])
-def test_memory_is_bounded(memory: int) -> None:
+def test_cutting_is_within_the_same_limits(isolated: Isolated) -> None:
+    with pytest.raises(ParserTimeoutError, match="cpu_seconds"):
+        isolated("a.txt", "天秤は荷物を量ります。".encode() * 300_000, ParseLimits(cpu_seconds=1))
+
+
+def test_a_process_that_holds_off_its_cpu_limit_is_killed_for_it(
+    isolated: Isolated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_instead(
+        monkeypatch,
+        "signal.signal(signal.SIGXCPU, signal.SIG_IGN)",
+        "worker.limit(worker.ParseLimits(cpu_seconds=1))",
+        "while True: pass",
+    )
+    with pytest.raises(ParserTimeoutError, match="cpu_seconds"):
+        isolated("a.txt", b"x", ParseLimits(cpu_seconds=1))
+
+
+@pytest.mark.parametrize("memory", [2 * MIB, 20 * MIB])
+def test_memory_is_bounded(isolated: Isolated, memory: int) -> None:
     with pytest.raises(ParserMemoryError, match=str(memory)):
         isolated("a.txt", b"words " * 5_000_000, ParseLimits(memory_bytes=memory))
 
 
-def test_memory_that_runs_out_in_a_native_library_is_told_from_bad_syntax() -> None:
+def test_memory_that_runs_out_in_a_native_library_is_told_from_bad_syntax(isolated: Isolated) -> None:
     with pytest.raises(ParserMemoryError):
-        isolated("a.html", b"<p>x" * 1_500_000, ParseLimits(memory_bytes=200 * MIB))
+        isolated("a.html", b"<p>x" * 1_500_000, ParseLimits(memory_bytes=100 * MIB))
 
 
-def test_cancelling_the_caller_ends_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    fifo = tmp_path / "alive"
-    os.mkfifo(fifo)
-    run_instead(monkeypatch, f"import signal; held = open({str(fifo)!r}, 'w'); signal.pause()")
+def test_cancelling_the_caller_ends_the_process(
+    isolated: Isolated, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run_instead(monkeypatch, alive(tmp_path / "alive"), "print('', file=held)", "signal.pause()")
 
     async def scenario() -> None:
-        task = asyncio.create_task(parse_isolated("a.txt", b"x"))
-        # Opening for reading waits for the writer; reading to the end waits for the writer's death.
-        reader = await asyncio.to_thread(fifo.open)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        with reader:
-            assert await asyncio.to_thread(reader.read) == ""
+        async with isolated.parser() as parser:
+            task = asyncio.create_task(parser.prepare("a.txt", b"x"))
+            with await asyncio.to_thread((tmp_path / "alive").open) as reader:
+                assert not task.done()
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                assert await asyncio.to_thread(reader.read) == ""
 
     asyncio.run(scenario())
 
 
+def test_what_runs_ends_with_the_parser(isolated: Isolated, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    run_instead(monkeypatch, alive(tmp_path / "alive"), "signal.pause()")
+
+    async def scenario() -> None:
+        async with isolated.parser() as parser:
+            task = asyncio.create_task(parser.prepare("a.txt", b"x"))
+            ended = asyncio.create_task(wait_for_the_end(tmp_path / "alive"))
+            # A second reader, as a sign that it runs.
+            (await asyncio.to_thread((tmp_path / "alive").open)).close()
+        with pytest.raises(ParserStarvedError, match="lost"):
+            await task
+        await ended
+
+    asyncio.run(scenario())
+
+
+SOURCE = "source.read()"
+
+
 @pytest.mark.parametrize(
-    ("program", "words"),
+    ("lines", "words"),
     [
-        ("import os; os.abort()", "Aborted"),
-        ("raise SystemExit(3)", "exit status 3"),
-        ("import sys; sys.stdin.buffer.read(); sys.stdout.write('not a frame at all')", "exit status"),
-        ("import sys; sys.stdin.buffer.read(); sys.stdout.buffer.write(bytes(7) + b'\\2[]' + bytes(8))", "nonsense"),
-        ("import sys; sys.stdin.buffer.read(); sys.stdout.buffer.write(b'\\xff' * 8)", "exit status"),
+        (["os.abort()"], "Aborted"),
+        (["os._exit(3)"], "exit status 3"),
+        (["raise ValueError"], "exit status 1"),
+        ([SOURCE, "reply.write(b'not a frame at all')", "reply.flush()", "signal.pause()"], "nonsense"),
+        ([SOURCE, "reply.write(bytes(7) + b'\\2[]')", "reply.flush()", "signal.pause()"], "nonsense"),
+        ([SOURCE, "reply.write(b'\\xff' * 8)", "reply.flush()"], "nonsense"),
+        ([SOURCE, "head = b'{\"frames\": 1000000000}'", "reply.write(len(head).to_bytes(8, 'big') + head)",
+          "reply.write(bytes(8) * 1000000)", "reply.flush()"], "nonsense"),
     ],
-)
-def test_a_worker_that_dies_or_lies_is_a_typed_error(monkeypatch: pytest.MonkeyPatch, program: str, words: str) -> None:
-    run_instead(monkeypatch, program)
+)  # fmt: skip
+def test_a_worker_that_dies_or_lies_is_a_typed_error(
+    isolated: Isolated, monkeypatch: pytest.MonkeyPatch, lines: list[str], words: str
+) -> None:
+    run_instead(monkeypatch, *lines)
     with pytest.raises(ParserCrashedError, match=words):
         isolated("a.txt", b"x" * MIB)
 
 
-def test_a_worker_that_the_host_kills_ran_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    run_instead(monkeypatch, "import os; os.kill(os.getpid(), 9)")
+def test_a_worker_that_the_host_kills_ran_out_of_memory(isolated: Isolated, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_instead(monkeypatch, "os.kill(os.getpid(), 9)")
     with pytest.raises(ParserMemoryError, match="host ran out of memory"):
         isolated("a.txt", b"x")
 
 
-def test_the_environment_stays_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def said(value: str) -> list[str]:
+    """Lines by which a parser process answers with the text of an expression."""
+    return [
+        SOURCE,
+        f"reason = str({value})",
+        'head = (\'{"frames": 0, "error": "empty_document", "reason": "%s"}\' % reason).encode()',
+        "reply.write(len(head).to_bytes(8, 'big') + head)",
+        "reply.flush()",
+        "os._exit(0)",
+    ]
+
+
+def test_the_environment_stays_behind(isolated: Isolated, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARANGO_PASSWORD", "secret")
-    program = (
-        'import os, sys; sys.stdin.buffer.read(); head = (\'{"error": "empty_document", "reason": "%s"}\''
-        " % ('ARANGO_PASSWORD' in os.environ)).encode(); out = sys.stdout.buffer;"
-        "out.write(len(head).to_bytes(8, 'big') + head + bytes(8))"
-    )
-    run_instead(monkeypatch, program)
+    run_instead(monkeypatch, *said("'ARANGO_PASSWORD' in os.environ"))
     with pytest.raises(EmptyDocumentError, match="False"):
         isolated("a.txt", b"x")
 
 
-def test_nothing_that_a_file_refers_to_is_fetched(make_docx: Callable[..., bytes]) -> None:
+def test_no_descriptor_leads_out_of_the_process(isolated: Isolated, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The channel twice, nowhere twice, and the folder that is being listed.
+    run_instead(monkeypatch, *said("len(os.listdir('/proc/self/fd'))"))
+    with pytest.raises(EmptyDocumentError, match=r"'a\.txt': 5$"):
+        isolated("a.txt", b"x")
+
+
+def test_what_a_file_does_to_its_process_ends_with_it(isolated: Isolated, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_instead(monkeypatch, "worker.files = getattr(worker, 'files', 0) + 1", *said("worker.files"))
+
+    async def scenario() -> None:
+        async with isolated.parser() as parser:
+            for _ in range(3):
+                with pytest.raises(EmptyDocumentError, match=r"'a\.txt': 1$"):
+                    await parser.prepare("a.txt", b"x")
+
+    asyncio.run(scenario())
+
+
+def test_several_files_at_once_get_their_own_replies(isolated: Isolated) -> None:
+    async def scenario() -> list[PreparedDocument]:
+        async with isolated.parser() as parser:
+            return await asyncio.gather(*(parser.prepare("a.txt", b"words %d" % number) for number in range(8)))
+
+    assert [one.text for one in asyncio.run(scenario())] == [f"words {number}" for number in range(8)]
+
+
+def test_a_fork_server_that_dies_costs_one_file(isolated: Isolated, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        async with isolated.parser() as parser:
+            run_instead(monkeypatch, "os.kill(os.getppid(), 9)", "os._exit(0)")
+            await parser.__aexit__(None, None, None)
+            with pytest.raises(ParserStarvedError, match="lost"):
+                await parser.prepare("a.txt", b"x")
+            monkeypatch.undo()
+            assert (await parser.prepare("a.txt", b"words")).text == "words"
+
+    asyncio.run(scenario())
+
+
+def test_a_fork_server_that_does_not_start_says_so(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ChildProcessError, match="status 1"):
+        Isolated(tmp_path / "absent.json")("a.txt", b"x")
+    assert "absent.json" in capfd.readouterr().err
+
+
+def test_nothing_that_a_file_refers_to_is_fetched(isolated: Isolated, make_docx: Callable[..., bytes]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as trap:
         trap.setblocking(False)
         url = f"http://127.0.0.1:{trap.getsockname()[1]}/x"
@@ -188,9 +333,9 @@ def test_the_worker_cannot_write_files_connect_or_start_programs(tmp_path: Path)
     program = f"""
 import os, signal, socket, subprocess, sys
 from steelyard_dataprep.parsing import ParseLimits
-from steelyard_dataprep.parsing.worker import _limit, _refuse
+from steelyard_dataprep.preparation.worker import limit, refuse
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-_limit(ParseLimits()); sys.addaudithook(_refuse)
+limit(ParseLimits()); sys.addaudithook(refuse)
 def write():
     with open({str(target)!r}, "w") as file: file.write("x")
 attempts = [write, lambda: subprocess.run(["true"]), lambda: socket.create_connection(("127.0.0.1", 9)), os.fork]
@@ -211,17 +356,17 @@ async def run_program(program: str) -> str:
     return output.decode()
 
 
-def test_a_large_input_is_refused_without_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    run_instead(monkeypatch, "raise SystemExit(1)")
+def test_a_large_input_is_refused_without_a_process(isolated: Isolated, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_instead(monkeypatch, "os._exit(1)")
     with pytest.raises(TooLargeError, match="max_input_bytes"):
         isolated("a.txt", b"x" * 11, ParseLimits(max_input_bytes=10))
 
 
 @pytest.mark.parametrize("code", sorted(ERRORS_BY_CODE))
 def test_every_error_crosses_the_wire(code: str) -> None:
-    head, text = encode_reply(ERRORS_BY_CODE[code]("ä.txt", "why 図"))
+    frames = list(encode_reply(ERRORS_BY_CODE[code]("ä.txt", "why 図")))
     with pytest.raises(ERRORS_BY_CODE[code], match=r"'ä\.txt': why 図") as caught:
-        decode_reply("ä.txt", head, text)
+        decode_reply("ä.txt", frames)
     assert caught.value.code == code
 
 
@@ -232,12 +377,37 @@ def test_the_tree_of_errors_is_complete() -> None:
     assert all(error.__name__ in documentation for error in classes)
 
 
-def test_spans_that_do_not_fit_are_not_accepted() -> None:
-    head, _ = encode_reply(parse("a.md", b"# T\n\nwords"))
-    fields = json.loads(head)
-    for sections in ([], [[0, "", [], 0, 0, 99]], [[0, "", [], 1, 1, 5]], [[0, "", [], 0, 9, 5]]):
-        with pytest.raises(ValueError, match="section"):
-            decode_reply("a.md", json.dumps(fields | {"sections": sections}).encode(), b"words")
+ROOT = Branch("T", "abstract", "T\nabstract", None)
+CHUNK = PreparedChunk(0, 5, 1, "T", None, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "branches"),
+    [
+        ([PreparedChunk(0, 6, 1, "T", None, None, 0)], [ROOT]),
+        ([PreparedChunk(3, 3, 1, "T", None, None, 0)], [ROOT]),
+        ([PreparedChunk(-1, 3, 1, "T", None, None, 0)], [ROOT]),
+        ([CHUNK, CHUNK], [ROOT]),
+        ([CHUNK, PreparedChunk(1, 4, 1, "T", None, None, 0)], [ROOT]),
+        ([PreparedChunk(0, 5, 1, "T", None, None, 1)], [ROOT]),
+        ([CHUNK], []),
+        ([CHUNK], [ROOT, ROOT]),
+        ([CHUNK], [ROOT, Branch("U", "", "U", 1)]),
+        ([CHUNK], [ROOT, Branch("U", "", "U", -1)]),
+        ([CHUNK], [Branch("U", "", "U", 0)]),
+    ],
+)
+def test_what_does_not_fit_is_not_accepted(chunks: list[PreparedChunk], branches: list[Branch]) -> None:
+    assert PreparedDocument("words", "T", "text/plain", (), (CHUNK,), (ROOT, Branch("U", "", "U", 0)))
+    with pytest.raises(ValueError, match=r"chunk|branch"):
+        PreparedDocument("words", "T", "text/plain", (), tuple(chunks), tuple(branches))
+
+
+def test_a_cut_reply_is_not_accepted(count_tokens: Callable[[str], int]) -> None:
+    frames = list(encode_reply(prepare(parse("a.md", b"# T\n\nwords"), count_tokens, SIZE)))
+    for missing in range(1, len(frames)):
+        with pytest.raises((ValueError, IndexError, TypeError)):
+            decode_reply("a.md", frames[:missing])
 
 
 def test_limits_are_all_passed_on() -> None:

@@ -138,13 +138,16 @@ class ErrorCode(StrEnum):
     """The file, or what it unpacks to, is larger than allowed."""
 
     PARSER_TIMEOUT = "parser_timeout"
-    """Parsing the file took longer than allowed."""
+    """Parsing the file took more CPU time than allowed."""
 
     PARSER_MEMORY = "parser_memory"
     """Parsing the file took more memory than allowed."""
 
     PARSER_CRASHED = "parser_crashed"
     """The parser died of the file."""
+
+    PARSER_STARVED = "parser_starved"
+    """Parsing did not get the time or the process that it needs from a busy machine; the file may be sent again."""
 
     QUARANTINED = "quarantined"
     """The same content ended its parser twice before, so it is not tried again."""
@@ -211,6 +214,7 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.TOO_LARGE: 413,
     ErrorCode.PARSER_TIMEOUT: 422,
     ErrorCode.PARSER_MEMORY: 422,
+    ErrorCode.PARSER_STARVED: 503,
     ErrorCode.PARSER_CRASHED: 422,
     ErrorCode.QUARANTINED: 422,
     ErrorCode.DELETED_MEANWHILE: 409,

@@ -1,5 +1,6 @@
 """The ingestion service's app."""
 
+import math
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -22,12 +23,14 @@ from steelyard_store.errors import InvalidQuery, StoreError
 
 from .catalogue import Catalogue
 from .fetching import LinkFetcher
-from .ingestion import ChunkSize, Ingestion
+from .ingestion import Ingestion
 from .intakes import Intakes
 from .job_store import JobStore
 from .jobs import Jobs
 from .links import LinkPolicy
 from .parsing.limits import ParseLimits
+from .preparation.isolation import IsolatedParser
+from .preparation.prepared import ChunkSize
 from .quarantine import Quarantine
 from .routes import UPLOAD_PATH, Dataprep, router
 from .settings import DataprepSettings
@@ -65,6 +68,8 @@ def build(settings: DataprepSettings) -> FastAPI:
     limits = ParseLimits(
         max_input_bytes=settings.dataprep_max_file_mb * _MIB,
         memory_bytes=settings.parser_memory_mb * _MIB,
+        # Half: a file that keeps its process busy is to be told from a machine that keeps the process waiting.
+        cpu_seconds=math.ceil(settings.parser_timeout_s / 2),
         wall_seconds=settings.parser_timeout_s,
     )
 
@@ -90,9 +95,8 @@ def build(settings: DataprepSettings) -> FastAPI:
             intakes = Intakes()
             # Beside the store, because it has to outlive the process as the documents do.
             quarantine = Quarantine(settings.store_path.with_name(f"{settings.store_path.name}.quarantine"), limits)
-            ingestion = Ingestion(
-                reader, writer, embedding, workers, tokenizer.count, size, limits, intakes, quarantine
-            )
+            parser = await stack.enter_async_context(IsolatedParser(tokenizer.path, size, limits))
+            ingestion = Ingestion(reader, writer, embedding, workers, parser, size, intakes, quarantine)
             fetcher = await stack.enter_async_context(LinkFetcher(links, limits.max_input_bytes))
             keeping = Workers("jobs", threads=1)
             store = JobStore(settings.store_path.with_name(f"{settings.store_path.name}.jobs"))

@@ -36,8 +36,8 @@ async def embed(embedding: Upstream, texts: Sequence[str]) -> npt.NDArray[np.flo
                 f"embedding answered {len(batch)} texts with {len(reply.data)} vectors",
                 stage=Stage.EMBEDDING,
             )
-        rows += [_row(entry) for entry in reply.data]
-    return np.stack(rows)
+        rows.append(np.stack([_row(entry) for entry in reply.data]))
+    return np.concatenate(rows)
 
 
 def _row(entry: EmbeddingData) -> npt.NDArray[np.float32]:

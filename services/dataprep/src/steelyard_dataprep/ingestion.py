@@ -1,7 +1,7 @@
 """Taking in one file: parse, cut, embed, and publish in one step, so that nothing is ever visible half done."""
 
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from typing import Protocol
 
 from steelyard_contracts.dataprep import FileError, FileResult
 from steelyard_contracts.enums import FileStatus
@@ -12,28 +12,25 @@ from steelyard_runtime.http import Upstream
 from steelyard_store.errors import DimensionMismatch, InvalidPublication, StoreError
 from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.port import ChunkReader, ChunkWriter
-from steelyard_store.records import Chunk, Document, Filter
-from steelyard_store.tree import Tree
+from steelyard_store.records import Filter
 
-from .chunking import CHUNKER_VERSION, ChunkSpan, chunk
-from .chunking.counter import TokenCounter
+from .chunking import CHUNKER_VERSION
 from .embedding import embed, running_model
-from .identity import Parameter, chunk_id, content_hash, document_id, revision
+from .identity import Parameter, content_hash, document_id, revision
 from .intakes import Intake, Intakes
-from .outline import Outline, outline
-from .parsing import PARSER_VERSION, ParsedDocument
+from .parsing import PARSER_VERSION
 from .parsing.errors import ParseError, ParserCrashedError, ParserMemoryError, ParserTimeoutError
-from .parsing.isolation import parse_isolated
-from .parsing.limits import ParseLimits
+from .preparation.prepared import ChunkSize, PreparedDocument
+from .publication import Identity, publication, texts_to_embed
 from .quarantine import Quarantine
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkSize:
-    """How documents are cut, in the embedding model's tokens without special ones."""
+class Parser(Protocol):
+    """What prepares a file; see `IsolatedParser`."""
 
-    max_tokens: int
-    overlap_tokens: int
+    async def prepare(self, name: str, data: bytes, *, text_column: str | None = None) -> PreparedDocument:
+        """Parse and cut one file; raises a ParseError."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +57,8 @@ class Ingestion:
         writer: ChunkWriter,
         embedding: Upstream,
         workers: Workers,
-        count_tokens: TokenCounter,
+        parser: Parser,
         size: ChunkSize,
-        limits: ParseLimits,
         intakes: Intakes,
         quarantine: Quarantine,
     ) -> None:
@@ -70,9 +66,8 @@ class Ingestion:
         self._writer = writer
         self._embedding = embedding
         self._workers = workers
-        self._count_tokens = count_tokens
+        self._parser = parser
         self._size = size
-        self._limits = limits
         self._intakes = intakes
         self._quarantine = quarantine
         self._model: ModelIdentity | None = None
@@ -135,41 +130,21 @@ class Ingestion:
                 tokens=sum(piece.tokens for piece in pieces),
                 notes=list(known.notes),
             )
-        parsed = await self._parse(source, content_sha256)
-        spans, tree = await self._workers.run(self._cut, parsed)
-        texts = [parsed.text[span.char_start : span.char_end] for span in spans]
-        vectors = await embed(self._embedding, [*texts, *(branch.text for branch in tree.branches)])
-        document = Document(
-            document_id=its_id,
-            revision=its_revision,
-            source=name,
-            title=parsed.title,
-            scope=scope,
-            media_type=parsed.media_type,
-            text=parsed.text,
-            content_sha256=content_sha256,
-            size_bytes=len(data),
-            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            notes=parsed.notes,
-        )
-        nodes = tree.nodes(document)
-        chunks = [
-            _chunk(document, span, text, nodes[above].node_id)
-            for span, text, above in zip(spans, texts, tree.above, strict=True)
-        ]
+        prepared = await self._prepare(source, content_sha256)
+        vectors = await embed(self._embedding, await self._workers.run(texts_to_embed, prepared))
+        identity = Identity(its_id, its_revision, name, scope, content_sha256, len(data))
+        whole = await self._workers.run(publication, prepared, identity, vectors)
         async with self._intakes.publishing(intake):
-            published = await self._writer.publish(
-                document, chunks, vectors[: len(chunks)], self._model, Tree(nodes, vectors[len(chunks) :])
-            )
-        logs.get().info("document_published", document=its_id, status=published.status, chunks=len(chunks))
+            published = await self._writer.publish(whole.document, whole.chunks, whole.vectors, self._model, whole.tree)
+        logs.get().info("document_published", document=its_id, status=published.status, chunks=len(whole.chunks))
         return FileResult(
             name=name,
             status=FileStatus(published.status),
             document_id=its_id,
             revision=its_revision,
-            chunks=len(chunks),
-            tokens=sum(span.tokens for span in spans),
-            notes=list(parsed.notes),
+            chunks=len(whole.chunks),
+            tokens=sum(one.tokens for one in prepared.chunks),
+            notes=list(prepared.notes),
         )
 
     def _parameters(self, source: Source) -> dict[str, Parameter]:
@@ -177,17 +152,18 @@ class Ingestion:
         size: dict[str, Parameter] = asdict(self._size)
         return size if source.text_column is None else {**size, "text_column": source.text_column}
 
-    async def _parse(self, source: Source, content_sha256: str) -> ParsedDocument:
-        """Parse in a process of its own; content that ends that process is counted against.
+    async def _prepare(self, source: Source, content_sha256: str) -> PreparedDocument:
+        """Parse and cut in a process of its own; content that ends that process is counted against.
 
         A crash may be the machine's fault, so it is tried again at once. A limit that was reached once would be reached
-        again, so the second try waits until the file is sent again.
+        again, so the second try waits until the file is sent again. What a busy machine kept from being done counts for
+        nothing.
         """
         while True:
             self._quarantine.check(content_sha256)
             try:
-                return await parse_isolated(
-                    source.read_as or source.name, source.data, self._limits, text_column=source.text_column
+                return await self._parser.prepare(
+                    source.read_as or source.name, source.data, text_column=source.text_column
                 )
             except (ParserTimeoutError, ParserMemoryError) as error:
                 self._quarantine.note(content_sha256, error)
@@ -196,35 +172,6 @@ class Ingestion:
                 self._quarantine.note(content_sha256, error)
                 if self._quarantine.holds(content_sha256):
                     raise
-
-    def _cut(self, parsed: ParsedDocument) -> tuple[tuple[ChunkSpan, ...], Outline]:
-        spans = chunk(
-            parsed,
-            self._count_tokens,
-            max_tokens=self._size.max_tokens,
-            overlap_tokens=self._size.overlap_tokens,
-        )
-        return spans, outline(parsed, spans, self._count_tokens)
-
-
-def _chunk(document: Document, span: ChunkSpan, text: str, parent_id: str) -> Chunk:
-    return Chunk(
-        chunk_id=chunk_id(document.document_id, document.revision, span.ordinal, span.char_start, span.char_end),
-        document_id=document.document_id,
-        revision=document.revision,
-        ordinal=span.ordinal,
-        text=text,
-        source=document.source,
-        title=document.title,
-        section=" > ".join(span.section_path),
-        char_start=span.char_start,
-        char_end=span.char_end,
-        tokens=span.tokens,
-        scope=document.scope,
-        page=span.page,
-        page_end=span.page_end,
-        parent_id=parent_id,
-    )
 
 
 def _rejected(name: str, code: ErrorCode, detail: str) -> FileResult:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard_store.records import Document
-from steelyard_store.tree import Node
-
 from .chunking import ChunkSpan, abstract
 from .chunking.abstracts import beginning
 from .chunking.counter import TokenCounter
-from .identity import node_id
 from .parsing import ParsedDocument
 
 _HEADING_TOKENS = 32
@@ -38,24 +34,6 @@ class Outline:
 
     branches: tuple[Branch, ...]
     above: tuple[int, ...]
-
-    def nodes(self, document: Document) -> list[Node]:
-        """The branches as nodes of `document`."""
-        ids = [node_id(document.document_id, document.revision, ordinal) for ordinal in range(len(self.branches))]
-        return [
-            Node(
-                node_id=ids[ordinal],
-                document_id=document.document_id,
-                revision=document.revision,
-                ordinal=ordinal,
-                title=branch.title,
-                abstract=branch.abstract,
-                source=document.source,
-                scope=document.scope,
-                parent_id=None if branch.parent is None else ids[branch.parent],
-            )
-            for ordinal, branch in enumerate(self.branches)
-        ]
 
 
 def outline(parsed: ParsedDocument, chunks: Sequence[ChunkSpan], count_tokens: TokenCounter) -> Outline:

@@ -45,10 +45,10 @@ class DataprepSettings(
         default=64, description="Largest file that is taken in, in MiB."
     )
     parser_timeout_s: Annotated[FloatSetting, Field(gt=0, le=3600)] = Field(
-        default=120.0, description="Time that parsing one file may take."
+        default=120.0, description="Time that parsing and cutting one file may take; half of it as CPU time."
     )
     parser_memory_mb: Annotated[IntSetting, Field(ge=256, le=65_536)] = Field(
-        default=1536, description="Memory that parsing one file may take, in MiB."
+        default=1536, description="Memory that parsing and cutting one file may take, in MiB."
     )
     dataprep_link_hosts: OptionalNamesSetting = Field(
         default=None,

@@ -45,6 +45,8 @@ def beginning(text: str, count_tokens: TokenCounter, max_tokens: int) -> str:
     """Return the first `max_tokens` of `text` on one line, cut between words where there are any."""
     line = " ".join(text.split())
     sizer = Sizer(count_tokens, max_tokens, _CHARS_PER_TOKEN * max_tokens)
+    if sizer.fits(line):
+        return line
     start, end = next(SpanSplitter(line).split(0, len(line), sizer), (0, 0))
     return line[start:end]
 

@@ -16,7 +16,7 @@ _DEFAULT_LIMITS = ParseLimits()
 def parse(
     name: str, data: bytes, limits: ParseLimits = _DEFAULT_LIMITS, *, text_column: str | None = None
 ) -> ParsedDocument:
-    """Parse one file in this process. For files from outside use `parse_isolated`.
+    """Parse one file in this process. For files from outside use `IsolatedParser`.
 
     `name` decides between kinds of text by its extension; content with a signature (PDF, DOCX) is believed over it.
     `text_column` chooses the one column of a CSV or JSONL file that becomes text; without it all columns do.
@@ -41,7 +41,7 @@ def parse(
 def _by_type(
     media_type: MediaType, name: str, data: bytes, limits: ParseLimits, text_column: str | None
 ) -> ParsedDocument:
-    # Imported when needed: the parser process is started per file, and each library costs more than a small file.
+    # Imported when needed: only parser processes do, and the service that starts them has no use for the libraries.
     match media_type:
         case MediaType.TEXT:
             from steelyard_dataprep.parsing.plain import parse_text

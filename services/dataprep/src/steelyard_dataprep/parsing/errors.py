@@ -10,9 +10,10 @@ ParseError                   the one root; `code` is stable, the message names t
 ├── EncryptedOfficeError     an Office file that needs a password to open
 ├── ScannedPdfError          a PDF of images without a text layer
 ├── MissingColumnError       the chosen text column is not in the table
-├── ParserTimeoutError       the parser used up its wall or CPU time
+├── ParserTimeoutError       the parser used up its CPU time
 ├── ParserMemoryError        the parser used up its memory
-└── ParserCrashedError       the parser process died or replied nonsense
+├── ParserCrashedError       the parser process died or replied nonsense
+└── ParserStarvedError       the parser did not get the time or the process that it needs
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class MissingColumnError(ParseError):
 
 
 class ParserTimeoutError(ParseError):
-    """The parser used up its wall or CPU time."""
+    """The parser used up its CPU time."""
 
     code = "parser_timeout"
 
@@ -101,6 +102,12 @@ class ParserCrashedError(ParseError):
     """The parser process died or replied nonsense."""
 
     code = "parser_crashed"
+
+
+class ParserStarvedError(ParseError):
+    """The parser did not get the time or the process that it needs; the machine's fault, not the file's."""
+
+    code = "parser_starved"
 
 
 ERRORS_BY_CODE: dict[str, type[ParseError]] = {
@@ -118,5 +125,6 @@ ERRORS_BY_CODE: dict[str, type[ParseError]] = {
         ParserTimeoutError,
         ParserMemoryError,
         ParserCrashedError,
+        ParserStarvedError,
     )
 }

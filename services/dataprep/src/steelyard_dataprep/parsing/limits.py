@@ -11,8 +11,9 @@ _MIB = 1024 * 1024
 class ParseLimits:
     """Bounds on one file; sizes in bytes, times in seconds.
 
-    The first five hold wherever `parse` runs; the last three only in the subprocess of `parse_isolated`.
-    `memory_bytes` bounds the address space, so it includes the interpreter and its libraries (about 100 MiB).
+    The first five hold wherever `parse` runs; the last three only in the processes of `IsolatedParser`, where they hold
+    for parsing and cutting together. `memory_bytes` bounds the address space beyond that of the interpreter with its
+    libraries (about 90 MiB). CPU time is what a file uses up; wall time also what the machine does besides.
     """
 
     max_input_bytes: int = 64 * _MIB

@@ -1,0 +1,236 @@
+"""Preparing a document in a process of its own, so that a hostile file can harm nothing but its own result."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import sys
+from asyncio.subprocess import DEVNULL, Process
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from steelyard_dataprep.parsing.errors import (
+    ParseError,
+    ParserCrashedError,
+    ParserMemoryError,
+    ParserStarvedError,
+    ParserTimeoutError,
+    TooLargeError,
+)
+from steelyard_dataprep.parsing.limits import ParseLimits
+from steelyard_dataprep.preparation.forkserver import ENDED, FORK, READY
+from steelyard_dataprep.preparation.prepared import ChunkSize, PreparedDocument
+from steelyard_dataprep.preparation.wire import (
+    LENGTH,
+    MAX_FRAME_BYTES,
+    ParseRequest,
+    decode_reply,
+    encode_request,
+    following_frames,
+    frame,
+)
+from steelyard_dataprep.preparation.worker import OUT_OF_MEMORY
+
+_PROGRAM = ("-I", "-X", "utf8", "-m", "steelyard_dataprep.preparation.forkserver")
+# Threads would not survive the fork, and one text at a time gives them nothing to do.
+_ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false"}
+_START_S = 60.0
+_READ_AHEAD_BYTES = 2**20
+# Text takes at most 4 bytes of UTF-8 a character; chunks and branches repeat parts of it.
+_MAX_REPLY_BYTES_PER_CHAR = 16
+_MIN_REPLY_BYTES = 2**20
+_FRAME_OVERHEAD_BYTES = 1024
+
+
+class IsolatedParser:
+    """Prepares files, each in a fresh process with bounded time and memory. Use as an async context manager.
+
+    A process has the tokenizer and the parsers loaded and has seen no other file. It gets neither this one's
+    environment nor its files; it cannot write files, and its Python code cannot open connections or start processes.
+    It is killed when time is up and when the caller is cancelled. The caller bounds how many run at once.
+    """
+
+    def __init__(self, tokenizer: Path, size: ChunkSize, limits: ParseLimits) -> None:
+        # The fork server runs in another folder.
+        self._tokenizer = tokenizer.resolve()
+        self._size = size
+        self._limits = limits
+        self._turn = asyncio.Lock()
+        self._server: tuple[Process, socket.socket] | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._control()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stop()
+
+    async def prepare(self, name: str, data: bytes, *, text_column: str | None = None) -> PreparedDocument:
+        """Parse and cut one file; `name` and `text_column` as for `parse`.
+
+        Raises a ParseError: besides those of `parse` ParserTimeoutError, ParserMemoryError and ParserCrashedError,
+        which are the file's doing, and ParserStarvedError, which is not.
+        """
+        limits = self._limits
+        if len(data) > limits.max_input_bytes:
+            raise TooLargeError(name, f"has {len(data)} bytes, more than {limits.max_input_bytes} (max_input_bytes)")
+        process = await self._start_process(name)
+        try:
+            async with asyncio.timeout(limits.wall_seconds):
+                reply = await process.exchange(ParseRequest(name, limits, self._size, text_column), data)
+                if reply is None:
+                    raise _cause_of_death(name, await process.ended(), limits)
+            return await asyncio.to_thread(decode_reply, name, reply)
+        except TimeoutError:
+            raise ParserStarvedError(
+                name,
+                f"was not done after {limits.wall_seconds:g} s although it used less than {limits.cpu_seconds} s of"
+                " CPU time: the machine is busy; send it again",
+            ) from None
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise ParserCrashedError(name, f"the parser process replied nonsense ({type(error).__name__})") from error
+        finally:
+            await process.end()
+
+    async def _start_process(self, name: str) -> _ParserProcess:
+        channel, their_channel = socket.socketpair()
+        told, their_told = socket.socketpair()
+        with their_channel, their_told:
+            try:
+                control = await self._control()
+                socket.send_fds(control, [FORK], [their_channel.fileno(), their_told.fileno()])
+            except OSError as error:
+                channel.close()
+                told.close()
+                # The next file gets a new one.
+                await self._stop()
+                raise ParserStarvedError(
+                    name, f"no parser process could be started ({error.strerror or error}); send it again"
+                ) from error
+        return await _ParserProcess.over(channel, told)
+
+    async def _control(self) -> socket.socket:
+        """The socket of a fork server that runs; starts one where there is none (any more)."""
+        async with self._turn:
+            if self._server is not None:
+                server, control = self._server
+                if server.returncode is None:
+                    return control
+                control.close()
+            self._server = await _start_server(self._tokenizer)
+            return self._server[1]
+
+    async def _stop(self) -> None:
+        if self._server is not None:
+            server, control = self._server
+            self._server = None
+            # It takes the parser processes with it.
+            control.close()
+            await server.wait()
+
+
+async def _start_server(tokenizer: Path) -> tuple[Process, socket.socket]:
+    control, theirs = socket.socketpair()
+    control.setblocking(False)
+    try:
+        with theirs:
+            server = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *_PROGRAM,
+                str(tokenizer),
+                stdin=theirs.fileno(),
+                stdout=DEVNULL,
+                env=_ENVIRONMENT,
+                cwd="/",
+                start_new_session=True,
+            )
+        async with asyncio.timeout(_START_S):
+            said = await asyncio.get_running_loop().sock_recv(control, len(READY))
+    except (OSError, TimeoutError):
+        control.close()
+        raise
+    if said != READY:
+        control.close()
+        raise ChildProcessError(f"the fork server of the parsers ended with status {await server.wait()}")
+    return server, control
+
+
+@dataclass(slots=True)
+class _ParserProcess:
+    """One parser process: its channel, and the socket over which its end is told."""
+
+    channel: tuple[asyncio.StreamReader, asyncio.StreamWriter]
+    told: tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+    @classmethod
+    async def over(cls, channel: socket.socket, told: socket.socket) -> _ParserProcess:
+        return cls(
+            await asyncio.open_connection(sock=channel, limit=_READ_AHEAD_BYTES),
+            await asyncio.open_connection(sock=told),
+        )
+
+    async def exchange(self, request: ParseRequest, data: bytes) -> list[bytes] | None:
+        """Return the reply's frames, or None if the process ended before.
+
+        Raises ValueError, KeyError or TypeError for a reply that is not well formed.
+        """
+        reader, writer = self.channel
+        room = _MIN_REPLY_BYTES + _MAX_REPLY_BYTES_PER_CHAR * request.limits.max_text_chars
+        frames: list[bytes] = []
+        awaited = 1
+        try:
+            writer.write(frame(encode_request(request)))
+            writer.write(LENGTH.pack(len(data)))
+            writer.write(data)
+            writer.write_eof()
+            await writer.drain()
+            while len(frames) < awaited:
+                length = LENGTH.unpack(await reader.readexactly(LENGTH.size))[0]
+                room -= length + _FRAME_OVERHEAD_BYTES
+                if length > MAX_FRAME_BYTES or room < 0:
+                    raise ValueError(f"a frame of {length} bytes")
+                frames.append(await reader.readexactly(length))
+                if len(frames) == 1:
+                    awaited += following_frames(frames[0])
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+        return frames
+
+    async def ended(self) -> tuple[int, float] | None:
+        """Wait for the process to end; its exit status and CPU seconds, or None if nobody could tell."""
+        told = await self.told[0].read(ENDED.size)
+        return ENDED.unpack(told) if len(told) == ENDED.size else None
+
+    async def end(self) -> None:
+        """Kill the process unless it has ended, wait until it has, and close what leads to it."""
+        reader, writer = self.told
+        try:
+            # The other side takes this for the sign to kill it, and closes when that is done.
+            writer.write_eof()
+            await reader.read()
+        finally:
+            for _, stream in (self.channel, self.told):
+                stream.transport.abort()
+
+
+def _cause_of_death(name: str, ended: tuple[int, float] | None, limits: ParseLimits) -> ParseError:
+    if ended is None:
+        return ParserStarvedError(name, "its parser process was lost or could not be started; send it again")
+    status, cpu_seconds = ended
+    if status == -signal.SIGXCPU or (status == -signal.SIGKILL and cpu_seconds >= limits.cpu_seconds):
+        return ParserTimeoutError(name, f"used more than {limits.cpu_seconds} s of CPU time to parse (cpu_seconds)")
+    if status == OUT_OF_MEMORY:
+        return ParserMemoryError(name, f"needs more than {limits.memory_bytes} bytes to parse")
+    if status == -signal.SIGKILL:
+        return ParserMemoryError(name, "the parser process was killed, most likely because the host ran out of memory")
+    if status < 0:
+        # Native parsers also abort when they reach their limit.
+        cause = f"{signal.strsignal(-status)}, with {limits.memory_bytes} bytes of memory at most"
+    else:
+        cause = f"exit status {status}"
+    return ParserCrashedError(name, f"the parser process died on it ({cause})")
