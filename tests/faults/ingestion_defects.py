@@ -23,10 +23,10 @@ def acknowledge_before_commit() -> None:
     publish = EmbeddedWriter.publish
     later: set[asyncio.Task[Any]] = set()
 
-    async def early(self: EmbeddedWriter, document: Document, chunks: Any, *rest: Any) -> PublishResult:
+    async def early(self: EmbeddedWriter, document: Document, chunks: Any, *rest: Any, **options: Any) -> PublishResult:
         async def commit() -> None:
             await asyncio.sleep(0.3)
-            await publish(self, document, chunks, *rest)
+            await publish(self, document, chunks, *rest, **options)
 
         later.add(asyncio.create_task(commit()))
         return PublishResult("published", document.document_id, document.revision, len(chunks))
@@ -58,9 +58,9 @@ def vectors_turned_round() -> None:
     publish = EmbeddedWriter.publish
 
     async def turned(
-        self: EmbeddedWriter, document: Document, chunks: list[Chunk], vectors: Any, *rest: Any
+        self: EmbeddedWriter, document: Document, chunks: list[Chunk], vectors: Any, *rest: Any, **options: Any
     ) -> PublishResult:
-        return await publish(self, document, chunks, vectors[::-1], *rest)
+        return await publish(self, document, chunks, vectors[::-1], *rest, **options)
 
     EmbeddedWriter.publish = turned  # type: ignore[method-assign]
 
@@ -70,9 +70,9 @@ def last_chunk_forgotten() -> None:
     publish = EmbeddedWriter.publish
 
     async def short(
-        self: EmbeddedWriter, document: Document, chunks: list[Chunk], vectors: Any, *rest: Any
+        self: EmbeddedWriter, document: Document, chunks: list[Chunk], vectors: Any, *rest: Any, **options: Any
     ) -> PublishResult:
-        return await publish(self, document, chunks[:-1], vectors[:-1], *rest)
+        return await publish(self, document, chunks[:-1], vectors[:-1], *rest, **options)
 
     EmbeddedWriter.publish = short  # type: ignore[method-assign]
 

@@ -167,6 +167,35 @@ def test_a_deletion_during_ingestion_ends_deleted(lab: Lab, embedder: EmbedderDo
     assert lab.violations() == []
 
 
+def test_a_deletion_by_another_process_during_ingestion_ends_deleted(lab: Lab, embedder: EmbedderDouble) -> None:
+    other = Lab(lab.folder, embedder)
+    other.start()
+    try:
+        assert lab.send(NAME, version(0)).status_code == 200  # type: ignore[union-attr]
+        assert lab.service is not None
+        embedder.hold()
+        # One that is being embedded, and behind it in the line one that was accepted.
+        jobs = []
+        for number in (1, 2):
+            upload = [("files", (NAME, version(number).encode()))]
+            url = f"{lab.service.url}/v1/dataprep/ingest"
+            reply = requests.post(url, files=upload, data={"wait": "false"}, timeout=60)
+            assert reply.status_code == 202
+            jobs.append(f"{lab.service.url}/v1/dataprep/jobs/{reply.json()['job_id']}")
+        assert embedder.waiting.wait(60)
+        assert other.delete(NAME).status_code == 200  # type: ignore[union-attr]
+        embedder.release()
+        for job in jobs:
+            while (report := requests.get(job, timeout=60).json())["state"] == "running":
+                pass
+            assert report["files"][0]["error"]["code"] == "deleted_meanwhile"
+        # Sent again, it is there again.
+        assert lab.send(NAME, version(3)).status_code == 200  # type: ignore[union-attr]
+    finally:
+        other.kill()
+    assert lab.violations() == []
+
+
 def test_the_same_content_again_is_not_embedded_again_and_does_not_touch_the_store(
     lab: Lab, embedder: EmbedderDouble
 ) -> None:

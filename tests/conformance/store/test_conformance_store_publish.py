@@ -11,6 +11,7 @@ import pytest
 
 from steelyard_store import (
     DimensionMismatch,
+    DocumentDeleted,
     Filter,
     InvalidPublication,
     ModelIdentity,
@@ -262,3 +263,36 @@ async def test_concurrent_revisions_of_one_document_leave_one_of_them_whole(stor
     assert len(await visible(store)) == len(winner.chunks)
     for writer in writers:
         await writer.close()
+
+
+async def test_a_deletion_stands_against_a_publication_that_began_before_it(store: Opened) -> None:
+    item = publication("d")
+    assert await store.writer.deletions(["d", "e"]) == {"d": 0, "e": 0}
+    await store.writer.publish(*item.args, seen_deletions=0)
+    assert await store.writer.delete("d")
+    assert not await store.writer.delete("d"), "what is not there is not deleted, nor counted"
+    assert await store.writer.deletions(["d", "e"]) == {"d": 1, "e": 0}
+    with pytest.raises(DocumentDeleted, match="document d "):
+        await store.writer.publish(*item.args, seen_deletions=0)
+    assert await visible(store) == []
+    # What knows of the deletion comes after it; a replacement keeps the count.
+    await store.writer.publish(*item.args, seen_deletions=1)
+    await store.writer.publish(*publication("d", ["new"], revision="r2").args, seen_deletions=1)
+    assert await store.writer.deletions(["d"]) == {"d": 1}
+    await store.writer.delete("d")
+    assert await store.writer.deletions(["d"]) == {"d": 2}
+    # Without a count, as a restore or a migration publishes, nothing is compared.
+    await store.writer.publish(*item.args)
+    assert len(await visible(store)) == 3
+
+
+async def test_a_deletion_by_another_handle_stands_too(store: Opened) -> None:
+    await store.publish(publication("d"))
+    other = store.place.writer()
+    try:
+        assert await other.delete("d")
+    finally:
+        await other.close()
+    with pytest.raises(DocumentDeleted):
+        await store.writer.publish(*publication("d", revision="r2").args, seen_deletions=0)
+    assert await visible(store) == []

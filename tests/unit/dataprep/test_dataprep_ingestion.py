@@ -14,9 +14,9 @@ from steelyard_contracts.enums import FileStatus, Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_contracts.vectors import Vector
 from steelyard_dataprep.catalogue import Catalogue
-from steelyard_dataprep.identity import content_hash
+from steelyard_dataprep.identity import content_hash, document_id
 from steelyard_dataprep.ingestion import Ingestion, Source
-from steelyard_dataprep.intakes import Intakes
+from steelyard_dataprep.intakes import Intake, Intakes
 from steelyard_dataprep.parsing import ParseError, ParseLimits, parse
 from steelyard_dataprep.parsing.errors import (
     ParserCrashedError,
@@ -28,7 +28,7 @@ from steelyard_dataprep.preparation.prepared import ChunkSize, PreparedDocument,
 from steelyard_dataprep.quarantine import Quarantine
 from steelyard_runtime.blocking import Workers
 from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
-from steelyard_store.errors import StoreFull
+from steelyard_store.errors import StoreBusy, StoreFull
 from steelyard_store.records import Chunk, Filter
 from steelyard_store.tree import Node
 
@@ -109,7 +109,11 @@ class Bench:
 
     async def take_in(self, name: str, data: bytes, text_column: str | None = None) -> FileResult:
         source = Source(name, data, "public", text_column)
-        return await self.ingestion.take_in(source, self.ingestion.accept(name, "public"))
+        return await self.ingestion.take_in(source, await self.accept(name))
+
+    async def accept(self, name: str) -> Intake:
+        (intake,) = await self.ingestion.accept([name], "public")
+        return intake
 
     async def close(self) -> None:
         await self.reader.close()
@@ -241,7 +245,7 @@ async def test_an_unreachable_embedding_service_is_named(bench: Bench) -> None:
 
 
 async def test_a_full_disk_is_not_acknowledged(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def full(*_args: Any) -> Any:
+    async def full(*_args: Any, **_options: Any) -> Any:
         raise StoreFull("no space is left")
 
     monkeypatch.setattr(bench.writer, "publish", full)
@@ -286,7 +290,7 @@ async def test_a_deletion_that_comes_while_a_file_is_embedded_wins(bench: Bench)
 
 async def test_a_deletion_reaches_a_file_that_waits_for_its_turn_and_was_never_published(bench: Bench) -> None:
     await bench.ingestion.prepare()
-    intake = bench.ingestion.accept("größe.md", "public")
+    intake = await bench.accept("größe.md")
     # The other spelling of the same name, as another file system would send it.
     assert await bench.catalogue.delete("gro\u0308ße.md", None) == [intake.document_id]
     result = await bench.ingestion.take_in(Source("größe.md", TEXT.encode(), "public"), intake)
@@ -299,12 +303,38 @@ async def test_a_deletion_reaches_a_file_that_waits_for_its_turn_and_was_never_p
     assert caught.value.code is ErrorCode.NOT_FOUND
 
 
+async def test_a_deletion_by_another_process_reaches_a_file_that_waits(bench: Bench, tmp_path: Path) -> None:
+    known = await bench.take_in("notes.md", TEXT.encode())
+    assert known.document_id is not None
+    waiting, other = await bench.accept("notes.md"), await bench.accept("other.md")
+    async with EmbeddedWriter(tmp_path / "store.db") as elsewhere:
+        assert await elsewhere.delete(known.document_id)
+    result = await bench.ingestion.take_in(Source("notes.md", TEXT.encode(), "public"), waiting)
+    assert result.error is not None
+    assert result.error.code is ErrorCode.DELETED_MEANWHILE
+    # What comes after the deletion, and other documents, are no concern of it.
+    result = await bench.ingestion.take_in(Source("other.md", TEXT.encode(), "public"), other)
+    assert result.status is FileStatus.PUBLISHED
+    assert (await bench.take_in("notes.md", TEXT.encode())).status is FileStatus.PUBLISHED
+
+
+async def test_a_file_that_can_not_be_registered_is_forgotten(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(_ids: Sequence[str]) -> dict[str, int]:
+        raise StoreBusy("locked")
+
+    monkeypatch.setattr(bench.writer, "deletions", fail)
+    with pytest.raises(StoreBusy):
+        await bench.accept("notes.md")
+    async with bench.intakes.deleting(document_id("public", "notes.md")) as on_its_way:
+        assert not on_its_way
+
+
 async def test_a_deletion_that_fails_withdraws_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     async def full(*_args: Any, **_options: Any) -> bool:
         raise StoreFull("no space is left")
 
     await bench.ingestion.prepare()
-    intake = bench.ingestion.accept("notes.md", "public")
+    intake = await bench.accept("notes.md")
     monkeypatch.setattr(bench.writer, "delete", full)
     with pytest.raises(StoreFull):
         await bench.catalogue.delete("notes.md", None)

@@ -1,7 +1,7 @@
 """Jobs: files in one line, results in order, the status of a report, and what is refused, stopped or not kept."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,8 @@ class FakeIngestion:
         self.gate.set()
         self._take = take
 
-    def accept(self, name: str, scope: str) -> Intake:
-        return Intake(f"{scope}/{name}")
+    async def accept(self, names: Sequence[str], scope: str) -> list[Intake]:
+        return [Intake(f"{scope}/{name}") for name in names]
 
     def finish(self, intake: Intake) -> None:
         self.finished.append(intake.document_id)
@@ -171,7 +171,7 @@ async def test_a_job_that_can_not_be_kept_is_not_begun(make: Callable[..., Jobs]
     jobs = make(ingestion)
     with pytest.raises(StoreError, match=r"store\.db\.jobs"):
         await jobs.run([Upload("a", b"x")], PUBLIC)
-    assert ingestion.taken == []
+    assert (ingestion.taken, ingestion.finished) == ([], ["public/a"])
     # It needs no restart once the file can be used.
     (tmp_path / "store.db.jobs").rmdir()
     assert (await jobs.run([Upload("a", b"x")], PUBLIC)).state is JobState.DONE

@@ -104,6 +104,7 @@ async def test_a_deleted_document_leaves_nothing_that_names_it(place: Place) -> 
     (left,) = place.rows("DOCUMENT")
     assert {name: value for name, value in left.items() if not name.startswith("_") and value is not None} == {
         "generation": 2,
+        "deletions": 1,
         "chunk_count": 0,
         "superseded": left["superseded"],
     }

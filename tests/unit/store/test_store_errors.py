@@ -19,7 +19,8 @@ def test_the_tree_in_the_docstring_is_the_tree_of_classes() -> None:
     drawn, path = {}, ["RuntimeError"]
     for line in (errors.__doc__ or "").splitlines():
         if match := re.match(
-            r"^(?P<indent>[│├└─ ]*)(?P<name>Store\w+|[A-Z]\w+(Mismatch|Required|Conflict|Query|Publication))  ", line
+            r"^(?P<indent>[│├└─ ]*)(?P<name>Store\w+|[A-Z]\w+(Mismatch|Required|Conflict|Query|Publication|Deleted))  ",
+            line,
         ):
             depth = len(match["indent"]) // 4 + 1
             path[depth:] = [match["name"]]

@@ -1,5 +1,6 @@
 """Taking in one file: parse, cut, embed, and publish in one step, so that nothing is ever visible half done."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
@@ -9,7 +10,13 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime import logs
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.http import Upstream
-from steelyard_store.errors import DimensionMismatch, InvalidPublication, StoreError
+from steelyard_store.errors import (
+    DimensionMismatch,
+    DocumentDeleted,
+    InvalidPublication,
+    StoreError,
+    StoreNotInitialised,
+)
 from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.port import ChunkReader, ChunkWriter
 from steelyard_store.records import Filter
@@ -17,7 +24,7 @@ from steelyard_store.records import Filter
 from .chunking import CHUNKER_VERSION
 from .embedding import embed, running_model
 from .identity import Parameter, content_hash, document_id, revision
-from .intakes import Intake, Intakes
+from .intakes import Intake, Intakes, deleted_meanwhile
 from .parsing import PARSER_VERSION
 from .parsing.errors import ParseError, ParserCrashedError, ParserMemoryError, ParserTimeoutError
 from .preparation.prepared import ChunkSize, PreparedDocument
@@ -81,9 +88,24 @@ class Ingestion:
         await self._writer.initialise(running)
         self._model = running
 
-    def accept(self, name: str, scope: str) -> Intake:
-        """Register a file that will be taken in, so that a deletion from now on reaches it; `finish` has to follow."""
-        return self._intakes.accept(document_id(scope, name))
+    async def accept(self, names: Sequence[str], scope: str) -> list[Intake]:
+        """Register files that will be taken in, so that a deletion from now on reaches them; `finish` has to follow.
+
+        Raises StoreError.
+        """
+        intakes = [self._intakes.accept(document_id(scope, name)) for name in names]
+        try:
+            deletions = await self._writer.deletions([intake.document_id for intake in intakes])
+        except StoreNotInitialised:
+            # Nothing has been deleted from a store that is still to be made.
+            return intakes
+        except BaseException:
+            for intake in intakes:
+                self.finish(intake)
+            raise
+        for intake in intakes:
+            intake.deletions = deletions[intake.document_id]
+        return intakes
 
     def finish(self, intake: Intake) -> None:
         """Forget a file that was registered, whatever became of it."""
@@ -98,6 +120,10 @@ class Ingestion:
             return _rejected(name, ErrorCode(error.code), error.reason)
         except SteelyardError as error:
             return _rejected(name, error.code, error.detail)
+        except DocumentDeleted:
+            # By another process: this one's own deletions withdraw the file itself.
+            withdrawn = deleted_meanwhile()
+            return _rejected(name, withdrawn.code, withdrawn.detail)
         except (DimensionMismatch, InvalidPublication) as error:
             # The store checks the vectors; that they are wrong is the embedding service's fault and not the store's.
             return _rejected(name, ErrorCode.UPSTREAM_BAD_REPLY, f"embedding: {error}")
@@ -135,7 +161,14 @@ class Ingestion:
         identity = Identity(its_id, its_revision, name, scope, content_sha256, len(data))
         whole = await self._workers.run(publication, prepared, identity, vectors)
         async with self._intakes.publishing(intake):
-            published = await self._writer.publish(whole.document, whole.chunks, whole.vectors, self._model, whole.tree)
+            published = await self._writer.publish(
+                whole.document,
+                whole.chunks,
+                whole.vectors,
+                self._model,
+                whole.tree,
+                seen_deletions=intake.deletions,
+            )
         logs.get().info("document_published", document=its_id, status=published.status, chunks=len(whole.chunks))
         return FileResult(
             name=name,

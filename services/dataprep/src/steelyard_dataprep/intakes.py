@@ -8,24 +8,33 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 
 
 class Intake:
-    """One file on its way; `withdrawn` once its document has been deleted after the file was accepted."""
+    """One file on its way; `withdrawn` once its document has been deleted after the file was accepted.
+
+    `deletions` is how often the store knew the document to have been deleted when the file was accepted.
+    """
 
     def __init__(self, document_id: str) -> None:
         self.document_id = document_id
         self.withdrawn = False
+        self.deletions = 0
 
     def check(self) -> None:
         """Raise `deleted_meanwhile` for a file that was withdrawn."""
         if self.withdrawn:
-            raise SteelyardError(ErrorCode.DELETED_MEANWHILE, "the document was deleted while this file was on its way")
+            raise deleted_meanwhile()
+
+
+def deleted_meanwhile() -> SteelyardError:
+    """The error for a file whose document was deleted."""
+    return SteelyardError(ErrorCode.DELETED_MEANWHILE, "the document was deleted while this file was on its way")
 
 
 class Intakes:
     """The files of this process that are accepted and not yet published or rejected.
 
     Without it a deletion that is answered while a file of the same document is being embedded, or waits in line, would
-    be undone a moment later. It knows the files of its own process only; two dataprep processes on one store are not
-    told of each other's.
+    be undone a moment later, when the document was never published before: the store counts the deletions of what it
+    holds, and so tells other processes of them, but has nothing to delete then.
     """
 
     def __init__(self) -> None:

@@ -152,14 +152,24 @@ class Jobs:
         self._waiting_bytes += size
         job = _Running(JobHead(uuid.uuid4().hex, options.scope, tuple(item.name for item in items), now()))
         try:
-            await self._keeping.run(self._store.add, job.head)
+            intakes = await self._accepted(job.head)
         except BaseException:
             self._waiting_bytes -= size
             raise
         self._running[job.head.job_id] = job
-        accepted = [(item, self._ingestion.accept(item.name, options.scope)) for item in items]
-        job.task = asyncio.create_task(self._run(job, accepted, options))
+        job.task = asyncio.create_task(self._run(job, list(zip(items, intakes, strict=True)), options))
         return job
+
+    async def _accepted(self, head: JobHead) -> list[Intake]:
+        """Let deletions reach the job's files from now on, and keep the job."""
+        intakes = await self._ingestion.accept(head.names, head.scope)
+        try:
+            await self._keeping.run(self._store.add, head)
+        except BaseException:
+            for intake in intakes:
+                self._ingestion.finish(intake)
+            raise
+        return intakes
 
     async def _run(self, job: _Running, accepted: Sequence[tuple[Upload | Link, Intake]], options: Options) -> None:
         request_id = context.current().request_id

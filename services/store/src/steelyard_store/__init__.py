@@ -2,6 +2,7 @@
 
 from steelyard_store.errors import (
     DimensionMismatch,
+    DocumentDeleted,
     InvalidPublication,
     InvalidQuery,
     ModelMismatch,
@@ -37,6 +38,7 @@ __all__ = [
     "ChunkWriter",
     "DimensionMismatch",
     "Document",
+    "DocumentDeleted",
     "DocumentPage",
     "DocumentSummary",
     "Filter",

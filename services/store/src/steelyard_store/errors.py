@@ -13,6 +13,7 @@ StoreError                    anything the store can raise
 ├── ScopeRequired             a read without a non-empty scope: refused, never unfiltered
 ├── ScopeConflict             a publication would move a document into another scope
 ├── RevisionConflict          a known revision was published again with other content
+├── DocumentDeleted           a publication of a document that was deleted while it was being prepared
 ├── InvalidQuery              a query vector, k, id or page that has no meaning
 └── InvalidPublication        document, chunks and vectors do not fit together
 """
@@ -98,6 +99,10 @@ class ScopeConflict(StoreError):
 
 class RevisionConflict(StoreError):
     """A revision that the store already has was published again with other content."""
+
+
+class DocumentDeleted(StoreError):
+    """A publication of a document that was deleted while it was being prepared; the deletion stands."""
 
 
 class InvalidQuery(StoreError):

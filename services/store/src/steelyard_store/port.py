@@ -141,6 +141,8 @@ class ChunkWriter(Protocol):
         vectors: ArrayLike,
         model: ModelIdentity,
         tree: Tree | None = None,
+        *,
+        seen_deletions: int | None = None,
     ) -> PublishResult:
         """Make a revision visible, and the document's earlier revision invisible, in one atomic step.
 
@@ -148,11 +150,16 @@ class ChunkWriter(Protocol):
 
         ``vectors`` has shape ``[len(chunks), model.dimension]``; row i embeds ``chunks[i]``.
         With a ``tree``, each chunk's ``parent_id`` names one of its nodes; it becomes visible in the same step.
+        With ``seen_deletions``, what ``deletions`` said of the document before, a deletion that came since then stands.
 
         Raises:
-            InvalidPublication, DimensionMismatch, ModelMismatch, ScopeConflict, RevisionConflict,
+            DocumentDeleted, InvalidPublication, DimensionMismatch, ModelMismatch, ScopeConflict, RevisionConflict,
             StoreNotInitialised, StoreBusy, StoreFull, StoreUnavailable
         """
+        ...
+
+    async def deletions(self, document_ids: Iterable[str]) -> dict[str, int]:
+        """How often each of the documents has been deleted, by whichever process; none is left out."""
         ...
 
     async def delete(self, document_id: str, *, within: Filter | None = None) -> bool:

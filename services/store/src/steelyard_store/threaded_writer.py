@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -28,8 +28,13 @@ class BlockingWriter(Protocol):
         vectors: ArrayLike,
         model: ModelIdentity,
         tree: Tree | None = None,
+        seen_deletions: int | None = None,
     ) -> PublishResult:
         """See ``ChunkWriter.publish``."""
+        ...
+
+    def deletions(self, document_ids: Iterable[str]) -> dict[str, int]:
+        """See ``ChunkWriter.deletions``."""
         ...
 
     def delete(self, document_id: str, within: Filter | None = None) -> bool:
@@ -64,9 +69,17 @@ class ThreadedWriter:
         vectors: ArrayLike,
         model: ModelIdentity,
         tree: Tree | None = None,
+        *,
+        seen_deletions: int | None = None,
     ) -> PublishResult:
         """See ``ChunkWriter.publish``."""
-        return await self._threads.run(lambda: self._store.publish(document, chunks, vectors, model, tree))
+        return await self._threads.run(
+            lambda: self._store.publish(document, chunks, vectors, model, tree, seen_deletions)
+        )
+
+    async def deletions(self, document_ids: Iterable[str]) -> dict[str, int]:
+        """See ``ChunkWriter.deletions``."""
+        return await self._threads.run(lambda: self._store.deletions(document_ids))
 
     async def delete(self, document_id: str, *, within: Filter | None = None) -> bool:
         """See ``ChunkWriter.delete``."""

@@ -48,12 +48,15 @@ def document_key(document_id: str) -> str:
     return base64.b32encode(digest).decode("ascii").lower()
 
 
-def document_row(document: Document, publication: str, chunk_count: int, generation: int, *, has_tree: bool) -> Row:
+def document_row(
+    document: Document, publication: str, chunk_count: int, generation: int, *, has_tree: bool, deletions: int
+) -> Row:
     """The row that makes ``publication`` the visible one."""
     return {
         "_key": document_key(document.document_id),
         "publication": publication,
         "generation": generation,
+        "deletions": deletions,
         "chunk_count": chunk_count,
         "has_tree": has_tree,
         **_hexed_names(document),
@@ -64,9 +67,18 @@ def document_row(document: Document, publication: str, chunk_count: int, generat
     }
 
 
-def tombstone_row(key: str, generation: int) -> Row:
-    """What is left of a deleted document: its count of changes, so that the store's generation never falls."""
-    return {"_key": key, "publication": None, "generation": generation, "chunk_count": 0, "scope_hex": None}
+def tombstone_row(key: str, generation: int, deletions: int) -> Row:
+    """What is left of a deleted document: its count of changes, so that the store's generation never falls, and of
+    deletions, so that a publication which was on its way knows of this one.
+    """
+    return {
+        "_key": key,
+        "publication": None,
+        "generation": generation,
+        "deletions": deletions,
+        "chunk_count": 0,
+        "scope_hex": None,
+    }
 
 
 def chunk_rows(chunks: Sequence[Chunk], vectors: Float32, publication: str, staged_at: int) -> Iterator[Row]:

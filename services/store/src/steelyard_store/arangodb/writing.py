@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from steelyard_store.arangodb.meta import meta_from, store_info
 from steelyard_store.arangodb.schema import create_schema
 from steelyard_store.arangodb.write_session import WriteSession
 from steelyard_store.errors import (
+    DocumentDeleted,
     InvalidPublication,
     InvalidQuery,
     RevisionConflict,
@@ -57,11 +58,12 @@ class _Current:
     revision: str | None
     scope_hex: str | None
     content_sha256: str | None
+    deletions: int | None
 
 
 _ROW = (
     "{rev: d._rev, generation: d.generation, publication: d.publication, superseded: d.superseded, "
-    "revision: d.revision, scope_hex: d.scope_hex, content_sha256: d.content_sha256}"
+    "revision: d.revision, scope_hex: d.scope_hex, content_sha256: d.content_sha256, deletions: d.deletions}"
 )
 _BEFORE_PUBLISH = f"""
 LET meta = FIRST(FOR m IN @@meta FILTER m._key == "store" RETURN m)
@@ -87,6 +89,7 @@ FOR c IN @@view
   COLLECT WITH COUNT INTO found
   RETURN found
 """
+_DELETIONS = "FOR d IN @@documents FILTER d._key IN @keys RETURN {key: d._key, deletions: d.deletions}"
 _REMOVE_PUBLICATIONS = "FOR x IN @@rows FILTER x.publication IN @publications REMOVE x IN @@rows"
 
 
@@ -115,6 +118,7 @@ class ArangoWriting:
         vectors: ArrayLike,
         model: ModelIdentity,
         tree: Tree | None = None,
+        seen_deletions: int | None = None,
     ) -> PublishResult:
         """See ``ChunkWriter.publish``."""
         matrix = checked_publication(document, chunks, vectors, model)
@@ -123,6 +127,8 @@ class ArangoWriting:
         staged = False
         for _ in range(_ATTEMPTS):
             current, refusal = self._before(document, chunks, above, model)
+            if seen_deletions is not None and _deletions(current) > seen_deletions:
+                refusal = DocumentDeleted(f"document {document.document_id} was deleted while it was being prepared")
             visible = None if current is None or current.publication is None else current.revision
             if refusal is not None or visible == document.revision:
                 if staged:
@@ -135,7 +141,14 @@ class ArangoWriting:
                 self._stage(document, chunks, matrix, above, publication)
                 staged = True
             generation = _next_generation(current)
-            row = rows.document_row(document, publication, len(chunks), generation, has_tree=bool(above.nodes))
+            row = rows.document_row(
+                document,
+                publication,
+                len(chunks),
+                generation,
+                has_tree=bool(above.nodes),
+                deletions=_deletions(current),
+            )
             if self._flip(row, current):
                 self._discard_behind(current)
                 status: PublishStatus = "published" if visible is None else "replaced"
@@ -167,10 +180,16 @@ RETURN {{meta, row}}
             if not reply["row"]["visible"]:
                 self._discard(current.superseded)
                 return False
-            if self._flip(rows.tombstone_row(key, _next_generation(current)), current):
+            if self._flip(rows.tombstone_row(key, _next_generation(current), _deletions(current) + 1), current):
                 self._discard_behind(current)
                 return True
         raise StoreBusy(f"document {document_id}: {_ATTEMPTS} other changes came first; repeat it")
+
+    def deletions(self, document_ids: Iterable[str]) -> dict[str, int]:
+        """See ``ChunkWriter.deletions``."""
+        keys = {rows.document_key(document_id): document_id for document_id in document_ids}
+        reply = self._session.rows(_DELETIONS, {"@documents": self._address.documents, "keys": list(keys)})
+        return dict.fromkeys(keys.values(), 0) | {keys[row["key"]]: row["deletions"] or 0 for row in reply}
 
     def close(self) -> None:
         """See ``ChunkWriter.close``."""
@@ -278,6 +297,11 @@ def _refusal(document: Document, current: _Current | None, taken: Sequence[str])
             f"document {document.document_id}: chunk or node id {taken[0]} belongs to another document already"
         )
     return None
+
+
+def _deletions(current: _Current | None) -> int:
+    # A row that an earlier release wrote does not count them.
+    return 0 if current is None else current.deletions or 0
 
 
 def _next_generation(current: _Current | None) -> int:

@@ -44,6 +44,8 @@ def typed_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as cause:
         raise _translate(path, cause) from cause
+    except UnicodeDecodeError as cause:  # SQLite's message names something of the file that is no text any more
+        raise StoreCorrupt(f"store {path}: a name is damaged; restore it from a backup or ingest again") from cause
     except FileNotFoundError as cause:
         raise StoreNotInitialised(f"there is no store at {path}") from cause
     except OSError as cause:

@@ -98,6 +98,15 @@ CREATE TABLE node_removal (
 CREATE INDEX node_removal_generation ON node_removal (generation);
 """
 
+# Only writers look at it, and one that finds it missing adds it: it is no part of the version that readers check. The
+# key is a digest of the id, because nothing is to name a deleted document.
+DELETIONS_DDL = """
+CREATE TABLE IF NOT EXISTS deletion (
+    document_key BLOB PRIMARY KEY,
+    times INTEGER NOT NULL
+) STRICT
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Meta:

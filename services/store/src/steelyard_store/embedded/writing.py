@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,9 +16,17 @@ from steelyard_store.embedded import rows
 from steelyard_store.embedded import tree as nodes
 from steelyard_store.embedded.connections import ConnectionPool, open_connection
 from steelyard_store.embedded.faults import typed_errors
-from steelyard_store.embedded.schema import SCHEMA_VERSION, Meta, check_same_model, create_schema, read_meta
+from steelyard_store.embedded.schema import (
+    DELETIONS_DDL,
+    SCHEMA_VERSION,
+    Meta,
+    check_same_model,
+    create_schema,
+    read_meta,
+)
 from steelyard_store.embedded.transactions import immediate
 from steelyard_store.errors import (
+    DocumentDeleted,
     InvalidPublication,
     InvalidQuery,
     RevisionConflict,
@@ -83,6 +92,7 @@ class EmbeddedWriting:
         vectors: ArrayLike,
         model: ModelIdentity,
         tree: Tree | None = None,
+        seen_deletions: int | None = None,
     ) -> PublishResult:
         """See ``ChunkWriter.publish``."""
         matrix = checked_publication(document, chunks, vectors, model)
@@ -92,6 +102,8 @@ class EmbeddedWriting:
         blobs = [rows.vector_to_blob(vector) for vector in matrix]
         with self._transaction() as (connection, meta):
             check_same_model(meta.model, model)
+            if seen_deletions is not None and _deletions(connection, document.document_id) > seen_deletions:
+                raise DocumentDeleted(f"document {document.document_id} was deleted while it was being prepared")
             previous = _visible_revision(connection, document)
             if previous == document.revision:
                 return PublishResult("unchanged", document.document_id, document.revision, len(chunks))
@@ -123,7 +135,17 @@ class EmbeddedWriting:
                 return False
             _remove_chunks(connection, document_id, _next_generation(connection, meta))
             connection.execute("DELETE FROM document WHERE document_id = ?", (document_id,))
+            connection.execute(
+                "INSERT INTO deletion (document_key, times) VALUES (?, 1) "
+                "ON CONFLICT (document_key) DO UPDATE SET times = times + 1",
+                (_document_key(document_id),),
+            )
         return True
+
+    def deletions(self, document_ids: Iterable[str]) -> dict[str, int]:
+        """See ``ChunkWriter.deletions``."""
+        with self._transaction() as (connection, _):
+            return {document_id: _deletions(connection, document_id) for document_id in document_ids}
 
     def close(self) -> None:
         """See ``ChunkWriter.close``."""
@@ -134,6 +156,7 @@ class EmbeddedWriting:
         with self._turn:
             identity = self._pool.file_identity()
             with self._pool.connection() as connection, immediate(connection):
+                connection.execute(DELETIONS_DDL)
                 yield connection, read_meta(connection)
             # A commit into a file that was unlinked meanwhile would be acknowledged and lost.
             if self._pool.file_identity() != identity:
@@ -158,6 +181,17 @@ def _visible_revision(connection: sqlite3.Connection, document: Document) -> str
             f"the publication has {document.content_sha256}"
         )
     return str(revision)
+
+
+def _deletions(connection: sqlite3.Connection, document_id: str) -> int:
+    row = connection.execute(
+        "SELECT times FROM deletion WHERE document_key = ?", (_document_key(document_id),)
+    ).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _document_key(document_id: str) -> bytes:
+    return hashlib.blake2b(document_id.encode(), digest_size=20).digest()
 
 
 def _next_generation(connection: sqlite3.Connection, meta: Meta) -> int:
