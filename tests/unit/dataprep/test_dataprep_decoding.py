@@ -78,6 +78,8 @@ def test_what_is_not_text_is_a_typed_error(data: bytes) -> None:
         ("El niño comió jamón; ¿cuántos años tiene Málaga?", "cp1252", "cp1252"),
         ("Volumen 3 m³, Fläche 4 m², Temperatur 20 °C", "latin-1", "cp1252"),
         ("Zażółć gęślą jaźń, wszystkie łodzie są żółte i łatwe do znalezienia.", "cp1250", "cp1250"),
+        ("A szivattyú jótállása öt évre szól; a tömítésről később, egy külön füzetben esik szó.", "cp1250", "cp1250"),
+        ("A garantia não cobre as vedações, nem as condições.", "cp1252", "cp1252"),
         ("Гарантия действует пять лет и покрывает насос.", "cp1251", "cp1251"),
         ("يجب الإبلاغ عن العيب خلال أربعة عشر يوما من اكتشافه", "cp1256", "cp1256"),
     ],
@@ -87,3 +89,31 @@ def test_accented_letters_are_not_taken_for_another_set_of_todays_or_of_dos(
 ) -> None:
     decoded = decode("notes.txt", text.encode(encoding))
     assert (decoded.text, decoded.encoding, decoded.inferred) == (text, read_as, True)
+
+
+RUSSIAN = "Гарантия действует пять лет и покрывает насос. В течение этого срока замена уплотнений бесплатна. " * 3
+
+
+@pytest.mark.parametrize("encoding", ["iso8859_5", "cp1251", "koi8_r"])
+def test_cyrillic_sets_are_told_apart_by_where_capitals_stand(encoding: str) -> None:
+    decoded = decode("a.txt", RUSSIAN.encode(encoding))
+    assert (decoded.text, decoded.encoding) == (RUSSIAN, encoding)
+
+
+def test_a_cyrillic_set_of_dos_is_refused_and_not_misread() -> None:
+    with pytest.raises(UndecodableTextError):
+        decode("a.txt", RUSSIAN.encode("cp855"))
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"), [(JAPANESE, "iso2022_jp"), ("보증 기간은 오 년입니다. " * 4, "iso2022_kr")]
+)
+def test_escape_sequences_say_the_set_without_a_declaration(text: str, encoding: str) -> None:
+    data = text.encode(encoding)
+    assert data.isascii()
+    decoded = decode("a.txt", data)
+    assert (decoded.text, decoded.encoding, decoded.inferred) == (text, encoding, False)
+
+
+def test_an_escape_sequence_of_a_terminal_is_no_character_set() -> None:
+    assert decode("a.log", b"\x1b[31mred\x1b[0m $B").encoding == "utf-8"

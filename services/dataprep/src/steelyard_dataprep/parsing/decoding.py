@@ -7,6 +7,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+import regex
+
 from steelyard_dataprep.parsing.errors import UndecodableTextError
 
 # UTF-32's little-endian mark begins with UTF-16's, so it is looked for first.
@@ -24,7 +26,7 @@ _SAMPLE_BYTES = 128 * 1024
 # them as well, and "Gewährleistung" would become "Gewõhrleistung".
 _STATISTICAL = (
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874", "koi8_r"),
-    *("cp932", "euc_jp", "gb18030", "big5", "euc_kr"),
+    *("iso8859_5", "cp932", "euc_jp", "gb18030", "big5", "euc_kr"),
 )
 _WESTERN_SYMBOLS = "€„“”‚‘’‹›«»–—…§°²³µ©®™·•½¼¾±×÷¡¿ªº´¨\xa0"
 _WESTERN_CHARACTERS = (
@@ -32,6 +34,14 @@ _WESTERN_CHARACTERS = (
     | frozenset("\t\n\r\f" + _WESTERN_SYMBOLS)
     | frozenset("äöüßÄÖÜàâæçéèêëîïôœùûÀÂÆÇÉÈÊËÎÏÔŒÙÛáíóúñÁÍÓÚÑìòÌÒãõÃÕåøÅØ")
 )
+# Sets that are ASCII on the wire and switch by escape sequences, so that they are valid UTF-8 too.
+_SHIFTED = (
+    (re.compile(rb"\x1b\$(?:[@B]|\([DO-Q])"), ("iso2022_jp", "iso2022_jp_2", "iso2022_jp_2004", "iso2022_jp_ext")),
+    (re.compile(rb"\x1b\$\)C"), ("iso2022_kr",)),
+)
+# No script with capitals has them in the middle of every third word: such text was written in another set.
+_CAPITAL_INSIDE_A_WORD = regex.compile(r"(?V1)[\p{Ll}--[a-z]][\p{Lu}--[A-Z]]")
+_MOST_CAPITALS_INSIDE = 0.03
 _SYMBOL_INSIDE_A_WORD = re.compile(r"[^\W\d_][€„“”‚‹›§°²³µ©®™•½¼¾±×÷¡¿ªº´¨][^\W\d_]")
 
 
@@ -50,7 +60,7 @@ class Decoded:
 
 
 def decode(name: str, data: bytes, declared: str | None = None) -> Decoded:
-    """Decode `data`: byte order mark, UTF-8, the `declared` character set, UTF-16 without mark, statistics.
+    """Decode `data`: mark, escape sequences, UTF-8, the `declared` character set, UTF-16 without mark, statistics.
 
     UTF-8 is tried before a declaration because text in another set is almost never valid UTF-8, while stale
     declarations are common. Decoding is always strict: no replacement characters enter the store.
@@ -63,11 +73,9 @@ def decode(name: str, data: bytes, declared: str | None = None) -> Decoded:
             if text is None:
                 raise UndecodableTextError(name, f"begins with a mark for {encoding} but is not valid {encoding}")
             return Decoded(text, encoding)
-    if declared is not None and b"\x1b" in data and (_superset(declared) or "").startswith("iso2022"):
-        # These sets are ASCII on the wire and switch by escape sequences, so they are valid UTF-8 too.
-        shifted = _strict(data, declared)
-        if shifted is not None:
-            return Decoded(shifted, declared)
+    shifted = _shifted(data)
+    if shifted is not None:
+        return shifted
     text = _strict(data, "utf-8")
     # ASCII in UTF-16 is valid UTF-8 too, with every second byte NUL.
     if text is not None and data.count(0) * 20 <= len(data):
@@ -87,6 +95,16 @@ def _strict(data: bytes, encoding: str) -> str | None:
         return data.decode(encoding)
     except UnicodeDecodeError:
         return None
+
+
+def _shifted(data: bytes) -> Decoded | None:
+    for sequence, encodings in _SHIFTED:
+        if sequence.search(data):
+            for encoding in encodings:
+                text = _strict(data, encoding)
+                if text is not None:
+                    return Decoded(text, encoding)
+    return None
 
 
 def _superset(label: str) -> str | None:
@@ -114,6 +132,12 @@ def _reads_as_text(text: str) -> bool:
     return odd * 100 <= len(sample)
 
 
+def _reads_as_words(text: str) -> bool:
+    sample = text[:65536]
+    letters = sum(char.isalpha() and not char.isascii() for char in sample)
+    return len(_CAPITAL_INSIDE_A_WORD.findall(sample)) <= _MOST_CAPITALS_INSIDE * max(letters, 1)
+
+
 def _western(data: bytes) -> str | None:
     """The text if it is plainly of a Western European language in cp1252, else None.
 
@@ -122,6 +146,9 @@ def _western(data: bytes) -> str | None:
     """
     text = _strict(data, "cp1252")
     if text is None or not set(text) <= _WESTERN_CHARACTERS or _SYMBOL_INSIDE_A_WORD.search(text):
+        return None
+    if "õ" in text and "ã" not in text:
+        # Portuguese has both. The Hungarian letter with two strokes stands at the same place in cp1250.
         return None
     letters = sum(char.isalpha() for char in text)
     accented = sum(char.isalpha() and not char.isascii() for char in text)
@@ -141,6 +168,6 @@ def _by_statistics(name: str, data: bytes) -> Decoded:
         sample = sample[: max(sample.rfind(b"\n"), sample.rfind(b" ")) + 1] or sample
     for match in from_bytes(sample, cp_isolation=list(_STATISTICAL)):
         text = _strict(data, match.encoding)
-        if text is not None and _reads_as_text(text):
+        if text is not None and _reads_as_text(text) and _reads_as_words(text):
             return Decoded(text, match.encoding, inferred=True)
     raise UndecodableTextError(name, "no character set gives text for its bytes; convert it to UTF-8")
