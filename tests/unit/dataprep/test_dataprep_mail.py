@@ -116,3 +116,10 @@ def test_a_thousand_parts_within_parts_are_bounded() -> None:
     except CorruptDocumentError:
         return
     assert document.title == "deep"
+
+
+def test_parts_that_can_not_be_found_are_not_left_out() -> None:
+    head = b"Subject: Seals\r\nContent-Type: multipart/alternative; boundary=a\r\n\r\n"
+    with pytest.raises(CorruptDocumentError, match="boundary"):
+        parse("m.eml", head + b"--b\r\nContent-Type: text/plain\r\n\r\nThe seal is ZQ-77.\r\n--b--\r\n")
+    assert parse("m.eml", head).text == "Seals"

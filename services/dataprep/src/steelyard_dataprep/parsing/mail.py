@@ -34,6 +34,7 @@ def parse_email(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
             raise CorruptDocumentError(name, "has no header that an Internet message has")
         assembler.heading(1, headers.get("Subject", ""))
         assembler.block("\n".join(f"{header}: {headers[header]}" for header in _SHOWN if header in headers))
+        _refuse_undivided(name, message)
         texts: list[MIMEPart] = []
         attached: list[str] = []
         _sort(message, texts, attached)
@@ -48,6 +49,13 @@ def parse_email(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
         notes.append(f"attachments ignored: {', '.join(attached)}")
     title = headers.get("Subject") or title_from_name(name)
     return ParsedDocument(text, title, MediaType.EMAIL.value, sections, notes=tuple(notes))
+
+
+def _refuse_undivided(name: str, message: EmailMessage) -> None:
+    """Refuse a message of parts that can not be found in it: it would become a document of its headers alone."""
+    for part in message.walk():
+        if part.get_content_maintype() == "multipart" and not part.is_multipart() and str(part.get_payload()).strip():
+            raise CorruptDocumentError(name, "the boundary between its parts that it names does not stand in it")
 
 
 def _sort(part: MIMEPart, texts: list[MIMEPart], attached: list[str]) -> None:
