@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 from steelyard_contracts.enums import Stage
 from steelyard_models.errors import TokenizerError
+from steelyard_runtime.api_key import api_key
 from steelyard_runtime.app import Running, Service, create_app, service_token
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.health import Probe
@@ -41,9 +42,11 @@ _PROBE_TIMEOUT_S = 2.0
 def build(settings: ChatqnaSettings) -> FastAPI:
     """Build the app; connections and the ledger store are opened when it starts.
 
-    Raises ValueError when the API keys or LLM_TOKENIZER can not be read: the process ends as for a wrong setting.
+    Raises ValueError when the API keys, the key for the model server or LLM_TOKENIZER can not be read: the process ends
+    as for a wrong setting.
     """
     ring, counted_by = _ring(settings), _counted_by(settings)
+    llm_key = api_key("LLM_API_KEY_FILE", settings.llm_api_key_file)
     service = Service(
         stage=Stage.GATEWAY,
         title="Steelyard",
@@ -97,7 +100,7 @@ def build(settings: ChatqnaSettings) -> FastAPI:
                 )
             )
             llm = await stack.enter_async_context(
-                Upstream(Stage.LLM, settings.llm_url, ours=False, metrics=metrics, max_calls=most)
+                Upstream(Stage.LLM, settings.llm_url, ours=False, token=llm_key, metrics=metrics, max_calls=most)
             )
             parts = Parts(
                 embedding,

@@ -25,6 +25,7 @@ from steelyard_runtime.settings.types import (
     IntSetting,
     OptionalPathSetting,
     OptionalProbabilitySetting,
+    OptionalTextSetting,
     OptionalUrlSetting,
     UrlSetting,
 )
@@ -93,6 +94,9 @@ class ChatqnaSettings(
     llm_url: UrlSetting = Field(
         default="http://127.0.0.1:9009", description="Base URL of the OpenAI-compatible server."
     )
+    llm_api_key_file: OptionalTextSetting = Field(
+        default=None, description="File with the key that the OpenAI-compatible server is shown; empty = none."
+    )
     llm_tokenizer: TokenizerSetting = Field(
         default="llamacpp",
         description="Who counts prompt tokens: llama.cpp's or vLLM's endpoints, or the model's own tokenizer.json.",
@@ -148,6 +152,12 @@ class ChatqnaSettings(
                 "AUTH='keys' needs API_KEYS_FILE, a file that `steelyard keys add` makes; on loopback only, AUTH='off'"
                 " asks for no key"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _a_key_has_a_server(self) -> Self:
+        if self.llm_backend == "extractive" and self.llm_api_key_file is not None:
+            raise ValueError("LLM_BACKEND='extractive' asks no server and reads no LLM_API_KEY_FILE; take it away")
         return self
 
     @property

@@ -13,11 +13,11 @@ from steelyard_models.calibration import load_calibration
 from steelyard_models.catalogue import load_catalogue
 from steelyard_models.errors import ModelError
 from steelyard_runtime import logs
+from steelyard_runtime.api_key import api_key
 from steelyard_runtime.app import Facts, Running, Service, create_app
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.metrics import Metrics
 
-from .backends.api_key import api_key
 from .backends.open import OpenBackend, open_backend
 from .backends.port import RerankBackendError
 from .input_copy import STABLE_CHARS
@@ -33,7 +33,7 @@ def build(settings: RerankerSettings) -> FastAPI:
 
     Raises UnknownModelError, and ValueError for an API key that can not be read, before anything listens.
     """
-    api_key(settings.rerank_api_key_file)
+    api_key("RERANK_API_KEY_FILE", settings.rerank_api_key_file)
     service = Service(
         stage=Stage.RERANKER,
         title="Steelyard reranker",

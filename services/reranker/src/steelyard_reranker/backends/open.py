@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from steelyard_models.cross_encoder import declared_limit as files_limit
 from steelyard_models.tokenizer import TextTokenizer
+from steelyard_runtime.api_key import api_key
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.breaker import CircuitBreaker
 
 from ..pairs.format import CrossEncoderFormat, PairFormat
 from ..settings import RerankerSettings
-from .api_key import api_key
 from .cohere import CohereBackend
 from .guarded import Guarded
 from .http import model_server
@@ -68,7 +68,7 @@ async def open_backend(
 
 @asynccontextmanager
 async def _remote(settings: RerankerSettings, declared_limit: int | None) -> AsyncIterator[OpenBackend]:
-    model_id, key = settings.reranker_model_id, api_key(settings.rerank_api_key_file)
+    model_id, key = settings.reranker_model_id, api_key("RERANK_API_KEY_FILE", settings.rerank_api_key_file)
     pair_format = _format(settings.rerank_model_dir)
     backend: RerankBackend
     if settings.rerank_backend == "pinecone":
