@@ -28,6 +28,7 @@ SERVICES = ("embedding", "retriever", "reranker", "dataprep", "chatqna")
 CONTAINER = frozenset(
     {
         "API_KEYS_FILE",
+        "ARANGO_PASSWORD_FILE",
         "AUTH",
         "CHATQNA_PORT",
         "DATAPREP_PORT",
@@ -35,8 +36,10 @@ CONTAINER = frozenset(
         "EMBEDDING_PORT",
         "EMBEDDING_URL",
         "LEDGER_PATH",
+        "LLM_API_KEY_FILE",
         "RERANKER_PORT",
         "RERANKER_URL",
+        "RERANK_API_KEY_FILE",
         "RETRIEVER_PORT",
         "RETRIEVER_URL",
         "STEELYARD_BIND_HOST",
@@ -71,7 +74,7 @@ def settings_yaml(known: list[Setting]) -> str:
         "services:",
     ]
     for service in SERVICES:
-        lines += [f"  {service}:", "    environment:"]
+        lines += [f"  {service}:", "    extends: { file: hardened.yaml, service: hardened }", "    environment:"]
         lines += [f"      {name}:" for name in passed_on(service, known)]
     return "\n".join(lines) + "\n"
 

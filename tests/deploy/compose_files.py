@@ -15,7 +15,7 @@ FILES = ("compose.yaml", "compose.embedded.yaml")
 TOKEN_FILE = "/etc/steelyard/service_token"
 KEYS_FOLDER = "/etc/steelyard/keys"
 ENVIRONMENT = {"STEELYARD_SERVICE_TOKEN_FILE": TOKEN_FILE, "API_KEYS_FOLDER": KEYS_FOLDER}
-_VARIABLE = re.compile(r"\$\{([A-Z_]+)(?::([-?])([^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{([A-Z_]+)(?::([-?+])([^}]*))?\}")
 
 Config = dict[str, Any]
 
@@ -38,18 +38,26 @@ def by_compose(environment: Mapping[str, str] = ENVIRONMENT, names: Sequence[str
 
 def by_yaml(environment: Mapping[str, str] = ENVIRONMENT) -> Config:
     """The same as far as the policy looks at it: `extends` and the overlay are merged here."""
-    base, overlay = (_parsed(name, environment) for name in FILES)
-    for service in base["services"].values():
-        if "extends" in service:
-            extended = _parsed(service["extends"]["file"], environment)["services"][service["extends"]["service"]]
-            service["environment"] = {**extended["environment"], **service["environment"]}
+    base, overlay = (_extended(_parsed(name, environment), environment) for name in FILES)
     return _merged(base, overlay)
+
+
+def _extended(config: Config, environment: Mapping[str, str]) -> Config:
+    for name, service in config["services"].items():
+        if "extends" in service:
+            other = service.pop("extends")
+            extended = _extended(_parsed(other["file"], environment), environment)["services"][other["service"]]
+            config["services"][name] = _merged(extended, service)
+    return config
 
 
 def _parsed(name: str, environment: Mapping[str, str]) -> Config:
     def value(match: re.Match[str]) -> str:
         variable, operator, rest = match.groups()
-        if given := environment.get(variable):
+        given = environment.get(variable)
+        if operator == "+":
+            return rest if given else ""
+        if given:
             return given
         if operator == "?":
             raise KeyError(f"{variable}: {rest}")

@@ -1,19 +1,41 @@
 """What every Compose configuration of Steelyard must hold to; a fault names the service and what is wrong with it."""
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tests.deploy.compose_files import Config
+from tests.deploy.compose_files import FILES, Config
 
 USER = "10001:10001"
 GATEWAY = "chatqna"
 ONE_OFF = frozenset({"cli", "models"})
+FOREIGN = frozenset({"arangodb", "tei", "vllm", "prometheus", "grafana"})
+"""Services whose images are their makers': no program in them is assumed, so what asks them says whether they work."""
+PUBLISHED = frozenset({GATEWAY, "grafana"})
+_WAYS_OUT = frozenset({"edge", "outside"})
+_USERS = {"arangodb": "10001:0"}
 _HOST_NAMESPACES = ("network_mode", "pid", "ipc", "userns_mode", "uts", "cgroup")
 _NETWORKS = {
-    "chatqna": {"backend", "edge", "inference"},
-    "models": {"edge"},
-    "llm": {"inference"},
+    "compose.yaml": {
+        **{key: {"backend"} for key in ("embedding", "dataprep", "retriever", "reranker", "cli")},
+        "chatqna": {"backend", "edge"},
+        "models": {"edge"},
+    },
+    "compose.embedded.yaml": {"chatqna": {"inference"}, "llm": {"inference"}},
+    "compose.cpu.yaml": {"reranker": {"scoring"}, "tei": {"scoring", "outside"}},
+    "compose.cuda.yaml": {
+        "reranker": {"scoring"},
+        "tei": {"scoring", "outside"},
+        "chatqna": {"inference"},
+        "vllm": {"inference", "outside"},
+    },
+    "compose.arangodb.yaml": {key: {"database"} for key in ("arangodb", "retriever", "dataprep", "cli")},
+    "compose.store-outside.yaml": {key: {"outside"} for key in ("retriever", "dataprep", "cli")},
+    "compose.reranker-outside.yaml": {"reranker": {"outside"}},
+    "compose.links-outside.yaml": {"dataprep": {"outside"}},
+    "compose.observability.yaml": {"prometheus": {"backend", "metrics"}, "grafana": {"metrics", "edge"}},
 }
+"""The networks that each file puts a service on, and no others."""
 _SECRET = re.compile(r"(PASSWORD|SECRET|KEY|TOKEN)$")
 _WRITTEN = {
     ("dataprep", "store"),
@@ -21,28 +43,41 @@ _WRITTEN = {
     ("chatqna", "ledgers"),
     ("cli", "keys"),
     ("models", "models"),
+    ("arangodb", "arangodb"),
+    ("arangodb", "arangodb_apps"),
+    ("tei", "hub"),
+    ("vllm", "hub"),
+    ("prometheus", "metrics"),
 }
+_RUNS_FROM_SCRATCH = frozenset({"vllm"})
+"""What compiles programs and loads them, and so can not do with scratch space that nothing may be run from."""
 _KEYS = {"chatqna": "keys:/run/keys:ro", "cli": "keys:/run/keys"}
 
 
-def faults(config: Config) -> list[str]:
-    """Every fault of a merged configuration."""
+def faults(config: Config, files: Sequence[str] = FILES) -> list[str]:
+    """Every fault of the configuration that `files` are merged to."""
     found = [
         f"{name}: {fault}"
         for name, service in config["services"].items()
-        for fault in [*_hardening(service), *_network(name, service), *_volumes(name, service), *_health(name, service)]
+        for fault in [
+            *_hardening(name, service),
+            *_network(name, service, files),
+            *_volumes(name, service),
+            *_health(name, service),
+        ]
     ]
     found += [
         f"network {name} is not internal"
         for name, network in config["networks"].items()
-        if name != "edge" and not (network or {}).get("internal")
+        if name not in _WAYS_OUT and not (network or {}).get("internal")
     ]
     return found + [f for name, service in config["services"].items() for f in _secrets(name, service)]
 
 
-def _hardening(service: dict[str, Any]) -> list[str]:
+def _hardening(name: str, service: dict[str, Any]) -> list[str]:
+    user = _USERS.get(name, USER)
     wanted = {
-        f"runs as {service.get('user')}, not as {USER}": service.get("user") == USER,
+        f"runs as {service.get('user')}, not as {user}": service.get("user") == user,
         "has a file system that can be written": service.get("read_only") is True,
         f"drops {service.get('cap_drop')}, not ALL": service.get("cap_drop") == ["ALL"],
         f"adds capabilities {service.get('cap_add')}": not service.get("cap_add"),
@@ -55,16 +90,20 @@ def _hardening(service: dict[str, Any]) -> list[str]:
     }
     shared = [f"is in the host's {key}" for key in _HOST_NAMESPACES if service.get(key)]
     scratch = [f"has scratch space without a bound: {it}" for it in service.get("tmpfs", []) if "size=" not in it]
+    if name not in _RUNS_FROM_SCRATCH:
+        scratch += [f"may run what is in {it}" for it in service.get("tmpfs", []) if "noexec" not in it]
+    if name in FOREIGN and not re.search(r":[\w.-]*\d[\w.-]*$", service["image"]):
+        scratch.append(f"is of no version: {service['image']}")
     return [fault for fault, holds in wanted.items() if not holds] + shared + scratch
 
 
-def _network(name: str, service: dict[str, Any]) -> list[str]:
+def _network(name: str, service: dict[str, Any], files: Iterable[str]) -> list[str]:
     found = []
-    if name != GATEWAY and service.get("ports"):
+    if name not in PUBLISHED and service.get("ports"):
         found.append(f"publishes {service['ports']}")
-    if name == GATEWAY and not all(port.startswith("127.0.0.1:") for port in service["ports"]):
+    if name in PUBLISHED and not all(port.startswith("127.0.0.1:") for port in service["ports"]):
         found.append(f"publishes {service['ports']} beyond loopback")
-    wanted = _NETWORKS.get(name, {"backend"})
+    wanted = {network for file in files for network in _NETWORKS.get(file, {}).get(name, ())}
     if set(service.get("networks", [])) != wanted:
         found.append(f"is on networks {sorted(service.get('networks', []))}, not on {sorted(wanted)}")
     return found
@@ -92,6 +131,8 @@ def _health(name: str, service: dict[str, Any]) -> list[str]:
         return found
     if service.get("restart") != "unless-stopped":
         found.append("does not start again by itself")
+    if name in FOREIGN:
+        return found
     port = next((v for key, v in service.get("environment", {}).items() if key == f"{name.upper()}_PORT"), "9009")
     wanted = ["CMD", "python", "/opt/steelyard/healthcheck.py", port, "/health" if name == "llm" else "/ready"]
     if service.get("healthcheck", {}).get("test") != wanted:
@@ -103,9 +144,9 @@ def _secrets(name: str, service: dict[str, Any]) -> list[str]:
     environment = service.get("environment", {})
     found = [f"{name}: {key} could hold a secret in the environment" for key in environment if _SECRET.search(key)]
     shows = "STEELYARD_SERVICE_TOKEN_FILE" in environment
-    if shows != ("service_token" in service.get("secrets", [])):
+    if shows != ("service_token" in service.get("secrets", [])) and name != "prometheus":
         found.append(f"{name}: has the service token without its setting, or the setting without the token")
-    if name not in {"llm", "models"} and not shows:
+    if name not in {"llm", "models", *FOREIGN} and not shows:
         found.append(f"{name}: knows no service token")
     if name == GATEWAY and (environment.get("AUTH"), bool(environment.get("API_KEYS_FILE"))) != ("keys", True):
         found.append(f"{name}: asks for no API key")
