@@ -8,7 +8,7 @@ passed on by Compose when the shell or the env file sets it, and is absent in th
 only what it reads, so a changed setting recreates only the services that read it.
 
 `ansible/roles/steelyard/meta/argument_specs.yml` gives each of them a typed variable; `vars/main.yml` of that role says
-which variable is rendered as which setting.
+which variable is rendered as which setting, and its `README.md` lists them for people.
 """
 
 import json
@@ -17,8 +17,12 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from steelyard_runtime.settings.describe import admits_empty, allowed, bounds, default_text, type_name
 from tools.settings_source import Setting, settings
+
+from .role_variables import ENTRIES, OWN, PASSED_ON
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = Path("compose/settings.yaml")
@@ -89,11 +93,11 @@ def argument_specs(known: list[Setting]) -> str:
         "    short_description: Deploy Steelyard's services on one host",
         "    options: &options",
     ]
-    for name, option in _OWN.items():
+    for name, option in OWN.items():
         lines += _option(name, option)
     for one in deployed(known):
         lines += _option(variable(one.name), _described(one))
-    for entry, meaning in _ENTRIES.items():
+    for entry, meaning in ENTRIES.items():
         lines += [f"  {entry}:", f"    short_description: {meaning}", "    options: *options"]
     return "\n".join(lines) + "\n"
 
@@ -102,10 +106,51 @@ def role_vars(known: list[Setting]) -> str:
     """The content of the role's vars/main.yml."""
     lines = ["---", f"# {_GENERATED}", "steelyard_setting_of_variable:"]
     lines += [f"  {variable(one.name)}: {one.name}" for one in deployed(known)]
-    lines += ["steelyard_own_variables:", *(f"  - {name}" for name in _OWN), "steelyard_bounds:"]
+    lines += ["steelyard_own_variables:", *(f"  - {name}" for name in OWN)]
+    lines += ["steelyard_passed_on:", *(f"  {name}: {value}" for name, value in PASSED_ON.items()), "steelyard_bounds:"]
     lines += [f"  {variable(one.name)}: {json.dumps(found)}" for one in deployed(known) if (found := bounds(one.info))]
     lines += ["steelyard_default_models:"]
     lines += [f"  {variable(one.name)}: {default_text(one.info)}" for one in known if one.name in _MODELS]
+    return "\n".join(lines) + "\n"
+
+
+def role_readme(known: list[Setting]) -> str:
+    """The content of the role's README.md."""
+    defaults = yaml.safe_load((ROOT / ROLE / "defaults/main.yml").read_text(encoding="utf-8"))
+    lines = [
+        "# Role `steelyard`",
+        "",
+        f"{_GENERATED} What to do with it is in",
+        "[docs/operate/ansible.md](../../../docs/operate/ansible.md).",
+        "",
+        "| entry point | what it does |",
+        "|---|---|",
+        "| `main` | Deploy a release |",
+        *(f"| `{name}` | {meaning} |" for name, meaning in ENTRIES.items()),
+        "",
+        "## Variables of the role",
+        "",
+        "| variable | type | default | meaning |",
+        "|---|---|---|---|",
+    ]
+    for name, option in OWN.items():
+        kind = " \\| ".join(f"`{choice}`" for choice in option.get("choices", [])) or option["type"]
+        default = f"`{json.dumps(defaults[name])}`".replace("|", "\\|") if name in defaults else ""
+        secret = " Secret: from a vault." if option.get("no_log") and "vault" not in option["description"] else ""
+        lines.append(f"| `{name}` | {kind} | {default} | {option['description']}{secret} |")
+    lines += [
+        "",
+        "## Variables of the services' settings",
+        "",
+        "Absent, the service's own default holds. What each means is in",
+        "[docs/reference/settings.md](../../../docs/reference/settings.md).",
+        "",
+        "| variable | setting | allowed | default |",
+        "|---|---|---|---|",
+    ]
+    for one in deployed(known):
+        words = allowed(one.info).replace("|", "\\|")
+        lines.append(f"| `{variable(one.name)}` | `{one.name}` | {words} | {default_text(one.info) or 'empty'} |")
     return "\n".join(lines) + "\n"
 
 
@@ -116,6 +161,7 @@ def generated() -> dict[Path, str]:
         SETTINGS: settings_yaml(known),
         ROLE / "meta/argument_specs.yml": argument_specs(known),
         ROLE / "vars/main.yml": role_vars(known),
+        ROLE / "README.md": role_readme(known),
     }
 
 
@@ -133,70 +179,6 @@ _COLUMNS = 120
 _TYPES = {"integer": "int", "number": "float", "truth": "bool"}
 _MODELS = ("EMBEDDING_MODEL_ID", "LLM_MODEL_ID")
 """Settings that name model files which a host must hold."""
-_ENTRIES = {
-    "render": "Only render what a release holds",
-    "verify": "Ask what runs whether it is ready, guarded and answers",
-    "rollback": "Go back to the release of before",
-    "backup": "Fetch a consistent copy of the host's documents and ledgers",
-    "restore": "Bring a copy back and prove its row counts",
-    "rotate": "Give the stack a new service token",
-    "uninstall": "Take the services away",
-}
-_OWN: dict[str, dict[str, Any]] = {
-    "steelyard_root": {"type": "path", "description": "Folder of releases and secrets on the host."},
-    "steelyard_compose_source": {"type": "path", "description": "Folder of the Compose files on the controller."},
-    "steelyard_address": {
-        "type": "str",
-        "description": "Address under which the hosts of one stack reach this one; ansible_host unless it is given.",
-    },
-    "steelyard_image_tag": {"type": "str", "description": "Tag of the images."},
-    "steelyard_image_archive": {
-        "type": "path",
-        "description": "Archive of images on the controller, made by bundle.yml, for hosts that lack them.",
-    },
-    "steelyard_models_archive": {
-        "type": "path",
-        "description": "Archive of model files on the controller, made by bundle.yml; without it, hosts fetch them.",
-    },
-    "steelyard_gateway_address": {"type": "str", "description": "Address of the host that the gateway listens on."},
-    "steelyard_gateway_port": {"type": "int", "description": "Port of the host that the gateway listens on."},
-    "steelyard_embedded_llm": {"type": "bool", "description": "Run the packages' own model server as well."},
-    "steelyard_accelerator": {
-        "type": "str",
-        "choices": ["cpu", "cuda"],
-        "description": "What the model servers of this host run on.",
-    },
-    "steelyard_service_token": {
-        "type": "str",
-        "no_log": True,
-        "description": "The services' shared secret, from a vault; without it one is made once on the host.",
-    },
-    "steelyard_api_keys_source": {
-        "type": "path",
-        "description": "File of the gateway's API keys on the controller, made by `steelyard keys add`; without it, the"
-        " one on the host stays as it is.",
-    },
-    "steelyard_verify_key": {
-        "type": "str",
-        "no_log": True,
-        "description": "An API key, from a vault, with which a release is asked the smoke question; without it, the"
-        " release is only asked whether it is ready and whether it refuses who has no key.",
-    },
-    "steelyard_verify_question": {"type": "str", "description": "The smoke question."},
-    "steelyard_verify_expect": {"type": "str", "description": "Regular expression that its answer must match."},
-    "steelyard_restore_from": {
-        "type": "path",
-        "description": "Folder of one backup on the controller, which restore.yml brings back.",
-    },
-    "steelyard_backup_folder": {"type": "path", "description": "Folder of backups on the controller."},
-    "steelyard_purge_data": {
-        "type": "bool",
-        "description": "Let uninstall.yml delete documents, ledgers, models and secrets as well.",
-    },
-    "steelyard_releases_kept": {"type": "int", "description": "Releases that are kept on the host."},
-    "steelyard_wait_timeout_s": {"type": "int", "description": "Time for all services to become healthy."},
-}
-"""Variables of the role that are not settings of a service."""
 
 
 def _described(one: Setting) -> dict[str, Any]:

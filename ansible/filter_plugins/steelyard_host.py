@@ -8,20 +8,34 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-NEEDS_MB = {"embedding": 512, "dataprep": 768, "retriever": 384, "reranker": 512, "chatqna": 256, "llm": 1536}
-"""Memory that a service should find, in MiB; what the embedded default took on the demonstration corpus, rounded up."""
+NEEDS_MB = {
+    "embedding": 512,
+    "dataprep": 768,
+    "retriever": 384,
+    "reranker": 512,
+    "chatqna": 256,
+    "llm": 1536,
+    "arangodb": 2048,
+    "tei": 2048,
+    "vllm": 8192,
+    "prometheus": 512,
+    "grafana": 256,
+}
+"""Memory that a service should find, in MiB: of ours, what the embedded default took on the demonstration corpus,
+rounded up; of others, an estimate."""
 _NEEDS_DISK_MB = 6000
 _MOST_SKEW_S = 30
 _OLDEST_COMPOSE = (2, 20)
 
 
 def host_findings(
-    host: str, seen: Mapping[str, Any], services: Iterable[str], ports: Iterable[int], cuda: bool
+    host: str, seen: Mapping[str, Any], services: Iterable[str], ports: Iterable[int], servers: str
 ) -> list[str]:
     """What is wrong with one host.
 
-    `seen` holds `memory_mb`, `disk_mb`, `flags`, `architecture`, `listening` (lines of `ss -ltnpH`), `docker`,
-    `compose` and `gpu` (a version or name, empty when there is none), `skew_s`, and `unresolved` (addresses of peers).
+    `servers` is its steelyard_model_servers. `seen` holds `memory_mb`, `disk_mb`, `flags`, `architecture`,
+    `listening` (lines of `ss -ltnpH`), `docker`, `compose` and `gpu` (a version or name, empty when there is none),
+    `skew_s`, and `unresolved` (addresses of peers).
     """
     wanted = list(services)
     need = sum(NEEDS_MB.get(name, 0) for name in wanted)
@@ -40,8 +54,12 @@ def host_findings(
         found.append(f"Compose is {seen['compose'] or 'not there'}; install 2.20 or later")
     if abs(seen["skew_s"]) > _MOST_SKEW_S:
         found.append(f"the clock is {seen['skew_s']} s off the controller's; let it be set by NTP")
-    if cuda and not seen["gpu"]:
-        found.append("steelyard_accelerator=cuda, and `nvidia-smi` finds no GPU; install the driver or set it to cpu")
+    if servers in ("cuda", "t4") and not seen["gpu"]:
+        found.append(
+            f"steelyard_model_servers={servers}, and `nvidia-smi` finds no GPU; install the driver or set it to cpu"
+        )
+    elif servers == "cuda" and re.search(r"\bT4\b", seen["gpu"]):
+        found.append(f"the GPU is a {seen['gpu']}: set steelyard_model_servers to t4 and name a smaller reranker")
     found += [
         f"port {port} is taken by {taken}; stop that, or choose another (steelyard_gateway_port)"
         for port in ports

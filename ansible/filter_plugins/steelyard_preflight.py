@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-GROUPS = ("embedding", "dataprep", "retriever", "reranker", "gateway", "arangodb", "observability")
-TIERS = GROUPS[:5]
+TIERS = ("embedding", "dataprep", "retriever", "reranker", "gateway")
+GROUPS = (*TIERS, "arangodb", "observability")
 _PREFIX = "steelyard_"
-_PEER_PORTS = {"5000", "6000", "7000", "8000", "15000", "16000", "17000", "18000", "18888"}
+_PEER_PORTS = {"5000", "6000", "7000", "8000", "8529", "15000", "16000", "17000", "18000", "18888"}
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, never bound
 _COMPARE = {
     "ge": (operator.ge, "at least"),
@@ -26,13 +26,38 @@ _COMPARE = {
 }
 _OWN_BOUNDS = {
     "steelyard_gateway_port": {"ge": 1, "le": 65535},
+    "steelyard_grafana_port": {"ge": 1, "le": 65535},
     "steelyard_releases_kept": {"ge": 1, "le": 100},
     "steelyard_wait_timeout_s": {"ge": 1, "le": 86400},
 }
-_CONTROLLER_FILES = ("steelyard_api_keys_source", "steelyard_image_archive", "steelyard_models_archive")
+_CONTROLLER_FILES = (
+    "steelyard_api_keys_source",
+    "steelyard_image_archive",
+    "steelyard_image_lock",
+    "steelyard_models_archive",
+    "steelyard_gate_manifest",
+    "steelyard_gate_run",
+    "steelyard_gate_thresholds",
+)
+_SECRETS = {
+    "steelyard_service_token": 16,
+    "steelyard_verify_key": 16,
+    "steelyard_rerank_api_key": 8,
+    "steelyard_llm_api_key": 8,
+    "steelyard_arango_password": 8,
+    "steelyard_grafana_password": 8,
+}
+"""Least letters of each secret."""
+_RENAMED = {"steelyard_accelerator": "steelyard_model_servers"}
+_HOSTED = ("tei", "cohere", "pinecone")
 _PLACEHOLDERS = {"changeme", "change_me", "secret", "password", "token", "todo", "xxx"}
-_SHORTEST_SECRET = 16
-_SAME = ("steelyard_embedding_model_id", "steelyard_store", "steelyard_image_tag", "steelyard_service_token")
+_SAME = (
+    "steelyard_embedding_model_id",
+    "steelyard_store",
+    "steelyard_image_tag",
+    "steelyard_service_token",
+    "steelyard_arango_password",
+)
 _ORDERED = (
     ("steelyard_chunk_overlap_tokens", "steelyard_chunk_max_tokens", operator.lt, "below"),
     ("steelyard_llm_max_tokens", "steelyard_llm_context_tokens", operator.lt, "below"),
@@ -79,6 +104,9 @@ def inventory_findings(
 def _names(ours: Variables, options: Options) -> Iterator[str]:
     short = {name.removeprefix(_PREFIX): name for name in options}
     for name in sorted(set(ours) - set(options)):
+        if name in _RENAMED:
+            yield f"{name} is called {_RENAMED[name]} now; rename it"
+            continue
         near = difflib.get_close_matches(name.removeprefix(_PREFIX), sorted(short), n=1, cutoff=0.6)
         fix = f"did you mean {short[near[0]]}?" if near else "take it away"
         yield f"{name} is not a variable of the role; {fix}"
@@ -131,16 +159,17 @@ def _own(typed: Variables) -> Iterator[str]:
     for name in _CONTROLLER_FILES:
         if name in typed and not Path(typed[name]).is_file():
             yield f"{name}={typed[name]} is not a file of the controller; make it or take the variable away"
-    for name in ("steelyard_service_token", "steelyard_verify_key"):
-        value = str(typed.get(name, "x" * _SHORTEST_SECRET))
-        if value.lower() in _PLACEHOLDERS or len(value) < _SHORTEST_SECRET:
-            yield f"{name} is a placeholder or shorter than {_SHORTEST_SECRET} characters; make a random one"
+    for name, shortest in _SECRETS.items():
+        value = str(typed.get(name, "x" * shortest))
+        if value.lower() in _PLACEHOLDERS or len(value) < shortest:
+            yield f"{name} is a placeholder or shorter than {shortest} characters; give the real one, from a vault"
     if "steelyard_root" in typed and not re.fullmatch(r"/[^/\s'].*", str(typed["steelyard_root"])):
         yield f"steelyard_root={typed['steelyard_root']} should be an absolute path below /"
     if not _TAG.fullmatch(str(typed.get("steelyard_image_tag", "latest"))):
         yield f"steelyard_image_tag={typed['steelyard_image_tag']!r} should be an image tag such as 0.1.0"
-    if "steelyard_gateway_address" in typed and not _is_address(str(typed["steelyard_gateway_address"])):
-        yield f"steelyard_gateway_address={typed['steelyard_gateway_address']!r} should be an IP address of the host"
+    for name in ("steelyard_gateway_address", "steelyard_grafana_address"):
+        if name in typed and not _is_address(str(typed[name])):
+            yield f"{name}={typed[name]!r} should be an IP address of the host"
     address = str(typed.get("steelyard_address", "host"))
     if not _is_address(address) and not _HOST_NAME.fullmatch(address):
         yield f"steelyard_address={address!r} should be an IP address or a host name"
@@ -159,17 +188,52 @@ def _is_address(text: str) -> bool:
 
 
 def _contradictions(typed: Variables) -> Iterator[str]:
-    embedded = _truth(typed.get("steelyard_embedded_llm", True))
+    servers = str(typed.get("steelyard_model_servers", "packages"))
+    gpu = servers in ("cuda", "t4")
+    yield from _model_servers(typed, servers, gpu)
+    yield from _needed_secrets(typed)
+    if ("steelyard_gate_manifest" in typed) != ("steelyard_gate_run" in typed):
+        yield "steelyard_gate_manifest and steelyard_gate_run belong together; give the other, or take both away"
+    embedded = _truth(typed.get("steelyard_embedded_llm", not gpu))
     extractive = typed.get("steelyard_llm_backend") == "extractive"
     if embedded and "steelyard_llm_url" in typed:
         yield "steelyard_llm_url is not read while steelyard_embedded_llm is true; set steelyard_embedded_llm to false"
-    if not embedded and not extractive and "steelyard_llm_url" not in typed:
+    if not embedded and not extractive and not gpu and "steelyard_llm_url" not in typed:
         yield "steelyard_embedded_llm=false leaves no model server; give steelyard_llm_url or steelyard_llm_backend"
     if extractive and "steelyard_embedded_llm" in typed and embedded:
         yield "steelyard_llm_backend=extractive asks no model server; set steelyard_embedded_llm to false"
     for one, other, holds, words in _ORDERED:
         if one in typed and other in typed and not holds(int(typed[one]), int(typed[other])):
             yield f"{one}={typed[one]} should be {words} {other}={typed[other]}"
+
+
+def _model_servers(typed: Variables, servers: str, gpu: bool) -> Iterator[str]:
+    named = f"steelyard_model_servers={servers}"
+    if gpu and _truth(typed.get("steelyard_embedded_llm", False)):
+        yield f"steelyard_embedded_llm is true beside {named}, which brings vLLM; take one of them away"
+    if gpu and "steelyard_llm_url" in typed:
+        yield f"steelyard_llm_url is not read beside {named}, which brings vLLM; take one of them away"
+    if servers != "packages" and typed.get("steelyard_rerank_backend", "tei") != "tei":
+        other = typed["steelyard_rerank_backend"]
+        yield f"steelyard_rerank_backend={other} is not read beside {named}, which brings TEI; take one of them away"
+    if servers == "t4" and "steelyard_reranker_model_id" not in typed:
+        yield (
+            "steelyard_reranker_model_id must be given for a T4, which can not hold the default beside a language"
+            " model; cross-encoder/ms-marco-MiniLM-L-6-v2 fits"
+        )
+    backend = typed.get("steelyard_rerank_backend")
+    if servers == "packages" and backend in ("tei", "cohere") and "steelyard_rerank_url" not in typed:
+        yield f"steelyard_rerank_url must be given with steelyard_rerank_backend={backend}: the server's base URL"
+
+
+def _needed_secrets(typed: Variables) -> Iterator[str]:
+    backend = typed.get("steelyard_rerank_backend", "local")
+    if backend == "pinecone" and "steelyard_rerank_api_key" not in typed:
+        yield "steelyard_rerank_api_key must be given with steelyard_rerank_backend=pinecone; put it into a vault"
+    if "steelyard_rerank_api_key" in typed and backend not in _HOSTED:
+        yield f"steelyard_rerank_api_key is not read with steelyard_rerank_backend={backend}; take it away"
+    if "steelyard_llm_api_key" in typed and "steelyard_llm_url" not in typed:
+        yield "steelyard_llm_api_key is for steelyard_llm_url, which is not given; take it away or give both"
 
 
 def _truth(value: Any) -> bool:
@@ -181,10 +245,10 @@ def _group_findings(given_to: Mapping[str, Variables], groups: Groups, options: 
         if near := difflib.get_close_matches(name, GROUPS, n=1, cutoff=0.8):
             yield f"group {name} is none that places a service; did you mean {near[0]}?"
     members = list(dict.fromkeys(host for tier in TIERS for host in groups.get(tier, ())))
-    if databases := groups.get("arangodb", ()):
-        yield f"group arangodb ({', '.join(databases)}): no playbook places a database; run your own and empty it"
+    yield from _databases(given_to, groups)
     if not members:
         return
+    yield from _measuring(given_to, groups)
     yield from (f"group {tier} has no host; a stack needs each service" for tier in TIERS if not groups.get(tier))
     yield from _placement(given_to, groups)
     yield from _addresses(given_to, members)
@@ -196,9 +260,48 @@ def _group_findings(given_to: Mapping[str, Variables], groups: Groups, options: 
             yield f"{', '.join(members)}: {name} differs within one stack{told}; give all of them the same"
 
 
+def _databases(given_to: Mapping[str, Variables], groups: Groups) -> Iterator[str]:
+    placed = groups.get("arangodb", ())
+    if len(placed) > 1:
+        yield (
+            f"group arangodb ({', '.join(placed)}): several single servers are no cluster; keep one host, or run"
+            " ArangoDB's own cluster and give its coordinators as steelyard_arango_url"
+        )
+    stack = {host for name in GROUPS for host in groups.get(name, ())}
+    for host, variables in given_to.items():
+        elsewhere = variables.get("steelyard_store") == "arangodb" and not (placed and host in stack)
+        for name in ("steelyard_arango_url", "steelyard_arango_password"):
+            if elsewhere and name not in variables:
+                yield f"{host}: {name} must be given with steelyard_store=arangodb where no group arangodb places one"
+        if placed and host in stack and variables.get("steelyard_store", "arangodb") != "arangodb":
+            store = variables["steelyard_store"]
+            yield f"{host}: steelyard_store={store} is not read beside the group arangodb; take one of them away"
+        if placed and host in stack and "steelyard_arango_url" in variables:
+            yield f"{host}: steelyard_arango_url is not read beside the group arangodb; take one of them away"
+
+
+def _measuring(given_to: Mapping[str, Variables], groups: Groups) -> Iterator[str]:
+    gateways = groups.get("gateway", ())
+    for host in groups.get("observability", ()):
+        for gateway in gateways:
+            address = str(given_to.get(gateway, {}).get("steelyard_gateway_address", "127.0.0.1"))
+            if (
+                gateway != host
+                and len(gateways) == 1
+                and _is_address(address)
+                and ipaddress.ip_address(address).is_loopback
+            ):
+                yield (
+                    f"{gateway}: steelyard_gateway_address={address} can not be reached by the group observability"
+                    f" ({host}); give it one that {host} reaches, or place observability on {gateway}"
+                )
+
+
 def _placement(given_to: Mapping[str, Variables], groups: Groups) -> Iterator[str]:
     readers, writers = groups.get("retriever", ()), groups.get("dataprep", ())
-    graph = any(given_to.get(host, {}).get("steelyard_store") == "arangodb" for host in (*readers, *writers))
+    graph = bool(groups.get("arangodb")) or any(
+        given_to.get(host, {}).get("steelyard_store") == "arangodb" for host in (*readers, *writers)
+    )
     if not graph and readers and writers and (len(readers) > 1 or list(readers) != list(writers)):
         named = f"groups retriever ({', '.join(readers)}) and dataprep ({', '.join(writers)})"
         yield f"{named}: steelyard_store=embedded is one file, so both should hold one and the same host"

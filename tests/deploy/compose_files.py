@@ -15,7 +15,7 @@ FILES = ("compose.yaml", "compose.embedded.yaml")
 TOKEN_FILE = "/etc/steelyard/service_token"
 KEYS_FOLDER = "/etc/steelyard/keys"
 ENVIRONMENT = {"STEELYARD_SERVICE_TOKEN_FILE": TOKEN_FILE, "API_KEYS_FOLDER": KEYS_FOLDER}
-_VARIABLE = re.compile(r"\$\{([A-Z_]+)(?::([-?+])([^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{([A-Z_]+)(?::([-?+])([^{}]*))?\}")
 
 Config = dict[str, Any]
 
@@ -63,8 +63,10 @@ def _parsed(name: str, environment: Mapping[str, str]) -> Config:
             raise KeyError(f"{variable}: {rest}")
         return rest or ""
 
-    text = (ROOT / "compose" / name).read_text(encoding="utf-8")
-    parsed: Config = yaml.safe_load(_VARIABLE.sub(value, text))
+    text, before = (ROOT / "compose" / name).read_text(encoding="utf-8"), ""
+    while text != before:  # a default may hold a variable itself: innermost first
+        text, before = _VARIABLE.sub(value, text), text
+    parsed: Config = yaml.safe_load(text)
     return parsed
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,16 +9,13 @@ import pytest
 import yaml
 
 from compose.generate import CONTAINER, ROLE, SERVICES, variable
+from tests.deploy.ansible_runs import ANSIBLE, needs_ansible, play
 from tests.deploy.compose_files import ROOT
 from tests.deploy.role import filters, read
 from tests.deploy.test_deploy_compose import needs_compose
 from tools.settings_source import settings
 
-ANSIBLE = ROOT / "ansible"
 GOLDEN = Path(__file__).parent / "golden"
-needs_ansible = pytest.mark.skipif(
-    shutil.which("ansible-playbook") is None, reason="ansible-playbook is not installed (docs/operate/ansible.md)"
-)
 
 HOSTILE = [
     "plain",
@@ -71,13 +67,25 @@ def test_every_variable_has_a_type_and_all_entry_points_take_the_same() -> None:
 def test_defaults_are_only_the_roles_own() -> None:
     own = read(ROLE / "vars/main.yml")["steelyard_own_variables"]
     assert set(own) - set(read(ROLE / "defaults/main.yml")) == {
-        "steelyard_accelerator",
         "steelyard_api_keys_source",
+        "steelyard_arango_password",
+        "steelyard_arangodb_image",
+        "steelyard_gate_manifest",
+        "steelyard_gate_run",
+        "steelyard_grafana_image",
+        "steelyard_grafana_password",
         "steelyard_image_archive",
+        "steelyard_image_lock",
+        "steelyard_image_prefix",
+        "steelyard_llm_api_key",
         "steelyard_models_archive",
+        "steelyard_prometheus_image",
+        "steelyard_rerank_api_key",
         "steelyard_restore_from",
         "steelyard_service_token",
+        "steelyard_tei_image",
         "steelyard_verify_key",
+        "steelyard_vllm_image",
     }
     assert set(read(ROLE / "defaults/main.yml")) <= set(own)
 
@@ -120,11 +128,7 @@ def test_a_misspelt_variable_is_named_with_the_nearest() -> None:
 
 
 def render(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    inventory = str(Path(__file__).parent / "inventory")
-    where = f"steelyard_root={root}/{{{{ inventory_hostname }}}}"
-    command = ["ansible-playbook", "-i", inventory, "render.yml", "-e", where]
-    clean = {"PATH": os.environ["PATH"], "HOME": str(root), "LC_ALL": "C.UTF-8", "ANSIBLE_CONFIG": "ansible.cfg"}
-    return subprocess.run([*command, *options], cwd=ANSIBLE, env=clean, capture_output=True, text=True, check=False)
+    return play("render.yml", Path(__file__).parent / "inventory", root, *options)
 
 
 @needs_ansible
@@ -137,6 +141,48 @@ def test_each_host_is_rendered_its_own_and_a_second_run_changes_nothing(tmp_path
         assert env.read_text(encoding="utf-8") == golden.replace("/srv/steelyard", f"{tmp_path}/{host}")
     second = render(tmp_path)
     assert second.stdout.count("changed=0") == 2, second.stdout
+
+
+@needs_ansible
+@pytest.mark.parametrize("inventory", sorted(path.name for path in (ANSIBLE / "inventories").iterdir()))
+def test_each_host_of_each_inventory_is_rendered_its_own(tmp_path: Path, inventory: str) -> None:
+    done = play("render.yml", ANSIBLE / "inventories" / inventory, tmp_path)
+    assert done.returncode == 0, done.stdout
+    rendered = {
+        f"{path.parent.parent.parent.name}{path.name.replace('.env', '').replace('targets', '-targets')}": path
+        for name in (".env", "targets.json")
+        for path in tmp_path.glob(f"*/releases/*/{name}")
+    }
+    golden = {path.name.removesuffix(".env"): path for path in (GOLDEN / inventory).iterdir()}
+    assert set(rendered) == set(golden)
+    for name, path in rendered.items():
+        host = path.parent.parent.parent
+        text = path.read_text(encoding="utf-8").replace(str(host), "/opt/steelyard")
+        assert text == golden[name].read_text(encoding="utf-8")
+
+
+@needs_ansible
+def test_the_playbook_refuses_an_inventory_with_everything_that_is_wrong_and_asks_no_host(tmp_path: Path) -> None:
+    wrong = {
+        "one": {"steelyard_rerankr_top_n": 4, "steelyard_llm_api_key": "changeme"},
+        "two": {"steelyard_reranking_threshold": "nan", "steelyard_model_servers": "t4"},
+    }
+    hosts = {name: {**of, "ansible_connection": "ssh", "ansible_host": "192.0.2.1"} for name, of in wrong.items()}
+    (tmp_path / "hosts.yml").write_text(json.dumps({"all": {"hosts": hosts}}), encoding="utf-8")
+    clean = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LC_ALL": "C.UTF-8", "ANSIBLE_CONFIG": "ansible.cfg"}
+    command = ["ansible-playbook", "-i", str(tmp_path / "hosts.yml"), "site.yml", "--tags", "reranker"]
+    done = subprocess.run(command, cwd=ANSIBLE, env=clean, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    for line in (
+        "one: steelyard_rerankr_top_n is not a variable of the role; did you mean steelyard_reranker_top_n?",
+        "one: steelyard_llm_api_key is a placeholder",
+        "two: steelyard_reranking_threshold='nan' should be a finite number",
+        "two: steelyard_reranker_model_id must be given for a T4",
+    ):
+        assert line in done.stdout
+    assert "changeme" not in done.stdout
+    assert "Check the hosts" not in done.stdout
+    assert "unreachable=1" not in done.stdout
 
 
 @needs_ansible

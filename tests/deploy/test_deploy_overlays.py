@@ -49,9 +49,22 @@ def test_every_combination_keeps_to_the_policy(overlays: tuple[str, ...]) -> Non
     assert faults(compose_files.by_compose(GIVEN, files(*overlays)), files(*overlays)) == []
 
 
-def test_every_overlay_is_in_a_combination_but_that_of_several_hosts() -> None:
+def test_every_overlay_is_in_a_combination_but_those_of_several_hosts() -> None:
     there = {path.name for path in (compose_files.ROOT / "compose").glob("compose.*.yaml")}
-    assert there == {name for one in COMBINATIONS for name in files(*one)} - {"compose.yaml"} | {"compose.peers.yaml"}
+    combined = {name for one in COMBINATIONS for name in files(*one)} - {"compose.yaml"}
+    assert there - combined == {path for path in there if path.endswith("peers.yaml")}
+
+
+def test_the_database_and_prometheus_reach_other_hosts_by_the_network_of_peers_alone() -> None:
+    overlays = ("arangodb", "arangodb-peers", "observability", "observability-peers", "peers")
+    services = merged(*overlays, PEER_ADDRESS="10.0.0.1")
+    assert services["arangodb"]["ports"] == ["10.0.0.1:8529:8529"]
+    assert services["prometheus"]["ports"] == []
+    assert [set(services[name]["networks"]) for name in ("arangodb", "prometheus", "grafana")] == [
+        {"database", "peers"},
+        {"backend", "metrics", "peers"},
+        {"metrics", "edge"},
+    ]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,8 @@ ONE_VARIABLE = [
     ("steelyard_reranking_strategy", "Adaptive", "should be one of"),
     ("steelyard_citation_mode", "", "should be one of inline, attributed"),
     ("steelyard_store", "postgres", "should be one of embedded"),
-    ("steelyard_accelerator", "rocm", "should be one of cpu, cuda"),
+    ("steelyard_accelerator", "cuda", "is called steelyard_model_servers now; rename it"),
+    ("steelyard_model_servers", "rocm", "should be one of packages, cpu, cuda, t4"),
     ("steelyard_reranker_top_n", "many", "should be a whole number"),
     ("steelyard_reranker_top_n", 2.5, "should be a whole number"),
     ("steelyard_reranker_top_n", True, "should be a whole number"),
@@ -52,6 +53,14 @@ ONE_VARIABLE = [
     ("steelyard_gateway_port", 0, "should be at least 1"),
     ("steelyard_gateway_port", 70000, "should be at most 65535"),
     ("steelyard_gateway_port", "http", "should be a whole number"),
+    ("steelyard_grafana_port", "0", "should be at least 1"),
+    ("steelyard_grafana_address", "localhost", "should be an IP address of the host"),
+    ("steelyard_image_lock", "/no/such/images.lock", "is not a file of the controller"),
+    ("steelyard_gate_thresholds", "/no/such/gates.toml", "is not a file of the controller"),
+    ("steelyard_arango_password", "password", "is a placeholder"),
+    ("steelyard_grafana_password", "short", "is a placeholder or shorter"),
+    ("steelyard_rerank_api_key", "a-real-key-0123", "is not read with steelyard_rerank_backend=local; take it away"),
+    ("steelyard_llm_api_key", "a-real-key-0123", "take it away or give both"),
     ("steelyard_gateway_address", "localhost", "should be an IP address of the host"),
     ("steelyard_address", "bad_name!", "should be an IP address or a host name"),
     ("steelyard_root", "opt/steelyard", "should be an absolute path"),
@@ -77,7 +86,17 @@ def test_a_wrong_variable_is_refused_with_host_name_and_fix(name: str, value: An
     assert said in line
 
 
-CONTRADICTIONS = [
+GIVEN_URL = {"steelyard_embedded_llm": False, "steelyard_llm_url": "http://x:1"}
+CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"steelyard_model_servers": "t4"}, "steelyard_reranker_model_id must be given for a T4"),
+    ({"steelyard_model_servers": "cuda", "steelyard_embedded_llm": True}, "steelyard_embedded_llm is true beside"),
+    ({"steelyard_model_servers": "cuda", **GIVEN_URL}, "steelyard_llm_url is not read beside steelyard_model_servers"),
+    ({"steelyard_model_servers": "cpu", "steelyard_rerank_backend": "local"}, "steelyard_rerank_backend=local is not"),
+    ({"steelyard_rerank_backend": "tei"}, "steelyard_rerank_url must be given with steelyard_rerank_backend=tei"),
+    ({"steelyard_rerank_backend": "pinecone"}, "steelyard_rerank_api_key must be given with"),
+    ({"steelyard_gate_run": str(ROOT / "README.md")}, "steelyard_gate_manifest and steelyard_gate_run belong together"),
+    ({"steelyard_store": "arangodb", "steelyard_arango_password": "a-real-one"}, "steelyard_arango_url must be given"),
+    ({"steelyard_store": "arangodb", "steelyard_arango_url": "http://d:1"}, "steelyard_arango_password must be given"),
     ({"steelyard_embedded_llm": False}, "steelyard_embedded_llm=false leaves no model server"),
     (
         {"steelyard_llm_backend": "extractive", "steelyard_embedded_llm": True},
@@ -102,7 +121,10 @@ WRONG_GROUPS: list[tuple[dict[str, list[str]], dict[str, dict[str, Any]], str]] 
     ({"gateway": []}, {}, "group gateway has no host"),
     ({"dataprep": ["b"]}, {}, "groups retriever (a) and dataprep (b): steelyard_store=embedded"),
     ({"retriever": ["a", "b"]}, {}, "groups retriever (a, b) and dataprep (a)"),
-    ({"arangodb": ["a"]}, {}, "group arangodb (a): no playbook places a database"),
+    ({"arangodb": ["a", "b"]}, {}, "group arangodb (a, b): several single servers are no cluster; keep one host"),
+    ({"arangodb": ["a"]}, {"b": {"steelyard_arango_url": "http://x"}}, "b: steelyard_arango_url is not read beside"),
+    ({}, {"b": {"steelyard_arango_password": "of-another-1"}}, "a, b: steelyard_arango_password differs within"),
+    ({"observability": ["b"]}, {}, "a: steelyard_gateway_address=127.0.0.1 can not be reached by the group obs"),
     ({}, {"b": {"steelyard_address": "10.0.0.1"}}, "b: steelyard_address=10.0.0.1 is that of a as well"),
     ({}, {"b": {"steelyard_address": "127.0.0.1"}}, "b: steelyard_address=127.0.0.1 is another host to each"),
     ({}, {"b": {"steelyard_address": "localhost"}}, "b: steelyard_address=localhost is another host to each"),
@@ -124,6 +146,12 @@ def test_wrong_groups_are_refused(groups: dict[str, list[str]], given: dict[str,
     assert line.startswith(said)
 
 
+def test_a_store_that_contradicts_the_group_of_the_database_is_refused() -> None:
+    alone = {name: ["a"] for name in (*IT.TIERS, "arangodb")}
+    (line,) = findings({"a": {"steelyard_store": "embedded"}}, alone)
+    assert line == "a: steelyard_store=embedded is not read beside the group arangodb; take one of them away"
+
+
 def test_a_store_that_is_a_server_lets_retriever_and_dataprep_part() -> None:
     parted = {**GOOD_GROUPS, "retriever": ["a", "b"], "dataprep": ["b"]}
     assert list(IT._placement({host: {"steelyard_store": "arangodb"} for host in GOOD}, parted)) == []
@@ -136,8 +164,11 @@ def test_everything_is_said_at_once() -> None:
 
 
 def test_a_secret_is_in_no_finding() -> None:
-    for value in ("changeme", ["a-very-secret-token"], "with\nbreak-and-secret"):
-        assert not [line for line in findings({"a": {"steelyard_service_token": value}}) if str(value) in line]
+    secrets = [name for name, option in OPTIONS.items() if option.get("no_log")]
+    assert len(secrets) == 6
+    for name in secrets:
+        for value in ("changeme", ["a-very-secret-token"], "with\nbreak-and-secret", "a-real-one-0123456789"):
+            assert not [line for line in findings({"a": {name: value}}) if str(value) in line]
     differing = {host: {**GOOD[host], "steelyard_service_token": host * 20} for host in GOOD}
     (line,) = findings(differing, GOOD_GROUPS)
     assert "a" * 20 not in line
@@ -190,17 +221,29 @@ WRONG_HOSTS = [
 ]
 
 
+def test_the_table_of_wrong_inventories_and_hosts_is_long_enough() -> None:
+    assert len(ONE_VARIABLE) + len(CONTRADICTIONS) + len(WRONG_GROUPS) + len(WRONG_HOSTS) >= 40
+
+
 @pytest.mark.parametrize(("changed", "said"), WRONG_HOSTS)
 def test_a_host_that_can_not_carry_it_is_refused(changed: dict[str, Any], said: str) -> None:
-    (line,) = HOST.host_findings("kiel", {**WELL, **changed}, ALL, [8888], False)
+    (line,) = HOST.host_findings("kiel", {**WELL, **changed}, ALL, [8888], "packages")
     assert line.startswith(f"kiel: {said}")
 
 
-def test_a_gpu_that_is_asked_for_and_absent_is_refused() -> None:
-    (line,) = HOST.host_findings("kiel", WELL, ALL, [8888], True)
-    assert line.startswith("kiel: steelyard_accelerator=cuda, and `nvidia-smi` finds no GPU")
+@pytest.mark.parametrize("servers", ["cuda", "t4"])
+def test_a_gpu_that_is_asked_for_and_absent_is_refused(servers: str) -> None:
+    (line,) = HOST.host_findings("kiel", WELL, ALL, [8888], servers)
+    assert line.startswith(f"kiel: steelyard_model_servers={servers}, and `nvidia-smi` finds no GPU")
+
+
+def test_a_t4_that_is_taken_for_a_larger_gpu_is_refused() -> None:
+    (line,) = HOST.host_findings("kiel", {**WELL, "gpu": "Tesla T4"}, ["tei", "reranker"], [], "cuda")
+    assert line == "kiel: the GPU is a Tesla T4: set steelyard_model_servers to t4 and name a smaller reranker"
+    assert HOST.host_findings("kiel", {**WELL, "gpu": "Tesla T4"}, ["tei", "reranker"], [], "t4") == []
+    assert HOST.host_findings("kiel", {**WELL, "gpu": "NVIDIA L4"}, ["tei", "reranker"], [], "cuda") == []
 
 
 def test_a_host_that_can_carry_it_has_no_finding() -> None:
-    assert HOST.host_findings("kiel", WELL, ALL, [8888], False) == []
-    assert HOST.host_findings("kiel", {**WELL, "flags": [], "memory_mb": 900}, ["reranker"], [], False) == []
+    assert HOST.host_findings("kiel", WELL, ALL, [8888], "packages") == []
+    assert HOST.host_findings("kiel", {**WELL, "flags": [], "memory_mb": 900}, ["reranker"], [], "packages") == []

@@ -17,20 +17,20 @@ SPREAD = {
 }
 
 
-def here(host: str, groups: dict[str, list[str]], llm: bool = True) -> dict[str, Any]:
-    found: dict[str, Any] = IT.topology(host, groups, ADDRESSES, llm)
+def here(host: str, groups: dict[str, list[str]], **variables: Any) -> dict[str, Any]:
+    found: dict[str, Any] = IT.topology(host, groups, ADDRESSES, variables)
     return found
 
 
 def test_a_host_in_no_group_runs_everything_and_calls_nobody_else() -> None:
     found = here("a", {"all": ["a"]})
-    assert found["tiers"] == list(IT.TIERS)
+    assert found["tiers"] == list(IT.SERVICE_TIERS)
     assert found["services"]["gateway"] == ["llm", "chatqna"]
     assert (found["peers"], found["balanced"], found["gateways"], found["shared"]) == ({}, [], [], False)
 
 
 def test_without_the_packages_model_server_the_gateway_is_alone() -> None:
-    assert here("a", {}, llm=False)["services"]["gateway"] == ["chatqna"]
+    assert here("a", {}, steelyard_embedded_llm=False)["services"]["gateway"] == ["chatqna"]
 
 
 def test_one_peer_is_called_directly_and_several_through_the_balancer_on_the_callers_host() -> None:
@@ -70,7 +70,7 @@ def test_several_gateways_stand_behind_a_balancer_on_each_of_them() -> None:
 
 
 def test_a_host_outside_the_stack_of_its_inventory_has_one_of_its_own() -> None:
-    assert not IT.topology("d", SPREAD, {**ADDRESSES, "d": "10.0.0.4"}, True)["peers"]
+    assert not IT.topology("d", SPREAD, {**ADDRESSES, "d": "10.0.0.4"})["peers"]
 
 
 @pytest.mark.parametrize(
