@@ -64,6 +64,10 @@ OWN: dict[str, dict[str, Any]] = {
         "choices": ["packages", "cpu", "cuda", "t4"],
         "description": "Model servers beside the services: the packages', TEI on the CPU, or TEI and vLLM on a GPU.",
     },
+    "steelyard_tokenizer_folder": {
+        "type": "path",
+        "description": "Folder on the host with the served model's tokenizer.json, for a server that counts no tokens.",
+    },
     "steelyard_service_token": _secret(
         "The services' shared secret, from a vault; without it one is made once on the host."
     ),

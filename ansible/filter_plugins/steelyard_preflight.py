@@ -195,6 +195,15 @@ def _contradictions(typed: Variables) -> Iterator[str]:
     if ("steelyard_gate_manifest" in typed) != ("steelyard_gate_run" in typed):
         yield "steelyard_gate_manifest and steelyard_gate_run belong together; give the other, or take both away"
     embedded = _truth(typed.get("steelyard_embedded_llm", not gpu))
+    if "steelyard_tokenizer_folder" in typed:
+        if "steelyard_llm_tokenizer" in typed:
+            yield "steelyard_llm_tokenizer is not read beside steelyard_tokenizer_folder; take one of them away"
+        if "steelyard_llm_url" not in typed:
+            yield "steelyard_tokenizer_folder is for the server of steelyard_llm_url, which is not given; take it away"
+    elif "/" in str(typed.get("steelyard_llm_tokenizer", "")) or ".json" in str(
+        typed.get("steelyard_llm_tokenizer", "")
+    ):
+        yield "steelyard_llm_tokenizer can not name a path in a container; give steelyard_tokenizer_folder, on the host"
     extractive = typed.get("steelyard_llm_backend") == "extractive"
     if embedded and "steelyard_llm_url" in typed:
         yield "steelyard_llm_url is not read while steelyard_embedded_llm is true; set steelyard_embedded_llm to false"

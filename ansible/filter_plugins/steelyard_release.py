@@ -35,6 +35,7 @@ def release_files(here: Here, variables: Variables) -> list[str]:
         "cpu": "tei" in started and not gpu,
         "cuda": gpu,
         "t4": gpu and variables.get("steelyard_model_servers") == "t4",
+        "tokenizer": "gateway" in mine and variables.get("steelyard_tokenizer_folder"),
         "arangodb": "arangodb" in mine,
         "arangodb-peers": "arangodb" in mine and here["shared"],
         "store-outside": asks_store and "arangodb" not in mine and _in_database(here, variables),
@@ -55,6 +56,8 @@ def release_env(here: Here, variables: Variables, root: str) -> dict[str, str]:
     env = {}
     if started & {"tei", "vllm"}:
         env["HUB_FOLDER"] = f"{root}/hub"
+    if "gateway" in mine and variables.get("steelyard_tokenizer_folder"):
+        env["TOKENIZER_FOLDER"] = str(variables["steelyard_tokenizer_folder"])
     if "observability" in mine:
         env["METRICS_FOLDER"] = f"{root}/metrics"
         env["PROMETHEUS_TARGETS"] = "./targets.json"

@@ -84,6 +84,7 @@ def test_defaults_are_only_the_roles_own() -> None:
         "steelyard_restore_from",
         "steelyard_service_token",
         "steelyard_tei_image",
+        "steelyard_tokenizer_folder",
         "steelyard_verify_key",
         "steelyard_vllm_image",
     }

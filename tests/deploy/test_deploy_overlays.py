@@ -20,6 +20,7 @@ COMBINATIONS = (
     ("embedded", "arangodb"),
     ("store-outside",),
     ("embedded", "reranker-outside"),
+    ("tokenizer",),
     ("embedded", "links-outside"),
     ("embedded", "observability"),
     ("cuda", "arangodb", "observability", "links-outside"),
@@ -31,6 +32,7 @@ GIVEN = {
     "GRAFANA_PASSWORD_FILE": "/etc/steelyard/grafana_password",
     "HUB_FOLDER": "/srv/hub",
     "METRICS_FOLDER": "/srv/metrics",
+    "TOKENIZER_FOLDER": "/srv/tokenizer",
     "RERANKER_MODEL_ID": "cross-encoder/ms-marco-MiniLM-L-6-v2",
 }
 
@@ -73,6 +75,7 @@ def test_the_database_and_prometheus_reach_other_hosts_by_the_network_of_peers_a
         (("cpu",), "HUB_FOLDER"),
         (("cuda",), "HUB_FOLDER"),
         (("cuda", "t4"), "RERANKER_MODEL_ID"),
+        (("tokenizer",), "TOKENIZER_FOLDER"),
         (("arangodb",), "ARANGO_PASSWORD_FILE"),
         (("store-outside",), "ARANGO_PASSWORD_FILE"),
         (("store-outside",), "ARANGO_URL"),

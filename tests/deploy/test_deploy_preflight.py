@@ -94,6 +94,12 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
     ({"steelyard_model_servers": "cpu", "steelyard_rerank_backend": "local"}, "steelyard_rerank_backend=local is not"),
     ({"steelyard_rerank_backend": "tei"}, "steelyard_rerank_url must be given with steelyard_rerank_backend=tei"),
     ({"steelyard_rerank_backend": "pinecone"}, "steelyard_rerank_api_key must be given with"),
+    ({**GIVEN_URL, "steelyard_llm_tokenizer": "/srv/tokenizer.json"}, "steelyard_llm_tokenizer can not name a path in"),
+    (
+        {**GIVEN_URL, "steelyard_llm_tokenizer": "vllm", "steelyard_tokenizer_folder": "/t"},
+        "steelyard_llm_tokenizer is",
+    ),
+    ({"steelyard_tokenizer_folder": "/srv/t"}, "steelyard_tokenizer_folder is for the server of steelyard_llm_url"),
     ({"steelyard_gate_run": str(ROOT / "README.md")}, "steelyard_gate_manifest and steelyard_gate_run belong together"),
     ({"steelyard_store": "arangodb", "steelyard_arango_password": "a-real-one"}, "steelyard_arango_url must be given"),
     ({"steelyard_store": "arangodb", "steelyard_arango_url": "http://d:1"}, "steelyard_arango_password must be given"),
