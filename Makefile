@@ -5,7 +5,8 @@ BIN    := $(VENV)/bin
 DISTS  := contracts runtime models store embedding retriever reranker chatqna dataprep evidence cli
 ANSIBLE := .venv-ansible
 COLLECTIONS := community/docker community/library_inventory_filtering_v1 ansible/posix community/general
-LAB     := .steelyard/lab
+# Not below the repository: the path of a socket may have 107 characters.
+LAB     ?= /tmp/steelyard-lab
 EDITABLE := $(foreach d,$(DISTS),-e services/$(d))
 
 .DEFAULT_GOAL := help
@@ -68,9 +69,10 @@ deploy-lint: $(ANSIBLE)/.installed ## Check playbooks, roles, YAML and the Docke
 	cd ansible && ANSIBLE_COLLECTIONS_PATH="$$(echo $(CURDIR)/$(ANSIBLE)/lib/python3*/site-packages)" \
 	  PATH="$(CURDIR)/.venv-lint/bin:$$PATH" ansible-lint --offline --profile production
 
-lab-test: models $(ANSIBLE)/.installed ## Deploy for real on two hosts with systemd; needs root, an engine and mmdebstrap
-	PATH="$(CURDIR)/$(ANSIBLE)/bin:$$PATH" tests/lab/prepare.sh $(LAB)
-	PATH="$(CURDIR)/$(ANSIBLE)/bin:$$PATH" $(BIN)/python -m tests.lab $(LAB)
+lab-test: models $(ANSIBLE)/.installed ## Deploy for real: Compose, then two hosts with systemd; needs root and installs an engine
+	tests/lab/machine.sh
+	PATH="$(CURDIR)/$(ANSIBLE)/bin:$$PATH" tests/lab/sandbox.sh $(LAB) \
+	  sh -c 'tests/lab/prepare.sh $(LAB)/work $(LAB) && exec $(BIN)/python -m tests.lab $(LAB)/work'
 
 clients-test: models ## Try other makers' OpenAI clients against the gateway, from an environment of their own
 	test -x .venv-clients/bin/pytest || { $(PYTHON) -m venv .venv-clients && \

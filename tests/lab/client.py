@@ -1,4 +1,4 @@
-"""Asks a gateway as its users do, once or without a pause in the background, and counts what came back."""
+"""Asks a gateway as its users do, once or over and over in the background, and counts what came back."""
 
 import json
 import threading
@@ -9,6 +9,8 @@ from types import TracebackType
 from typing import Any
 
 _TIMEOUT_S = 300
+_PAUSE_S = 0.7
+"""Between two questions, so that a laboratory on two cores is left room for what is being tested."""
 
 
 class Client:
@@ -28,6 +30,27 @@ class Client:
         """What the gateway would show the model, without asking the model. Raises OSError when there is no answer."""
         return self._post("/v1/inspect", {"messages": question})
 
+    def evidence(self, question: str) -> list[str]:
+        """The chunks that would be sent to the model, in their order. Raises OSError when there is no answer."""
+        sent = [one for one in self.inspect(question)["entries"] if one["fate"] == "sent"]
+        return [str(one["chunk_id"]) for one in sorted(sent, key=lambda it: it["rank"])]
+
+    def answers(self, question: str) -> bool:
+        """Whether the question finds evidence now, and nothing is missing on the way."""
+        try:
+            return bool(self.inspect(question)["outcome"] == "ok")
+        except OSError:
+            return False
+
+    def status(self, path: str) -> int:
+        """The status of a page that is asked for with the key."""
+        request = urllib.request.Request(self._url + path, headers={"Authorization": f"Bearer {self._key}"})
+        try:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as reply:
+                return int(reply.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+
     def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         request = urllib.request.Request(self._url + path, json.dumps(body).encode(), headers)
@@ -37,7 +60,7 @@ class Client:
 
 
 class Load:
-    """Asks without a pause while the `with` block runs; `counts` has how often each outcome or error came."""
+    """Asks over and over while the `with` block runs; `counts` has how often each outcome or error came."""
 
     def __init__(self, client: Client, question: str) -> None:
         self._client = client
@@ -57,12 +80,22 @@ class Load:
         self._thread.join()
 
     @property
+    def asked(self) -> int:
+        """The requests that were made."""
+        return sum(self.counts.values())
+
+    @property
+    def shown(self) -> str:
+        """How many requests were lost of how many, and how many answers had to do without a stage."""
+        return f"{self.lost} of {self.asked} requests lost, {self.counts['degraded']} degraded"
+
+    @property
     def lost(self) -> int:
         """The requests that were not answered."""
         return sum(count for name, count in self.counts.items() if name.startswith("lost"))
 
     def _ask_on(self) -> None:
-        while not self._ended.wait(0.2):
+        while not self._ended.wait(_PAUSE_S):
             try:
                 self.counts[self._client.inspect(self._question)["outcome"]] += 1
             except urllib.error.HTTPError as error:

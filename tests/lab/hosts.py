@@ -1,11 +1,13 @@
-"""Laboratory hosts: containers with systemd, sshd and an engine of their own, and nothing of Steelyard."""
+"""Laboratory hosts: containers with systemd and sshd, with neither an engine nor anything of Steelyard."""
 
 import json
+import os
 import subprocess
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from .journal import LabError, eventually
 
 IMAGE = "steelyard-lab/host"
 NETWORK = "steelyard-lab"
@@ -19,16 +21,20 @@ _OPTIONS = [
 _PATIENCE_S = 180
 
 
-class LabError(Exception):
-    """A command of the laboratory failed, or a host did not come up; the message has the command and its output."""
-
-
-def run(*words: str, check: bool = True, stdin: str | None = None) -> str:
-    """The output of a command of this machine. Raises LabError."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False, input=stdin)
+def run(
+    *words: str,
+    check: bool = True,
+    stdin: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    errors: bool = False,
+) -> str:
+    """The output of a command of this machine, with what it wrote as errors if they are wanted. Raises LabError."""
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=False, input=stdin, env={**os.environ, **(environment or {})}
+    )
     if check and done.returncode != 0:
         raise LabError(f"{' '.join(words)} exited with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return done.stdout + done.stderr if errors else done.stdout
 
 
 @dataclass(frozen=True)
@@ -39,9 +45,9 @@ class Host:
     address: str
     key: Path
 
-    def run(self, command: str, check: bool = True) -> str:
+    def run(self, command: str, check: bool = True, stdin: str | None = None) -> str:
         """The output of a shell command over ssh. Raises LabError."""
-        return run(*self.ssh, command, check=check)
+        return run(*self.ssh, command, check=check, stdin=stdin)
 
     @property
     def ssh(self) -> list[str]:
@@ -50,9 +56,9 @@ class Host:
         return ["ssh", "-i", str(self.key), *(w for o in options for w in ("-o", o)), f"root@{self.address}"]
 
     def reboot(self) -> None:
-        """Restart the whole host, its first process included, and wait until it answers."""
+        """Restart the whole host, its first process included, and wait until its engine answers."""
         run("docker", "restart", "--time", "30", _PREFIX + self.name)
-        wait_for(self)
+        wait_for(self, "docker info")
 
     def containers(self) -> dict[str, str]:
         """The id of each running container by its service."""
@@ -68,10 +74,8 @@ def start(names: Sequence[str], folder: Path) -> list[Host]:
     found = []
     for name in names:
         whole = _PREFIX + name
-        volumes = ["--volume", f"{whole}:/var/lib/docker", "--device-cgroup-rule", "a *:* rwm"]
-        run(
-            "docker", "run", "-d", "--name", whole, "--hostname", name, "--network", NETWORK, *_OPTIONS, *volumes, IMAGE
-        )
+        volume = f"--volume={whole}:/var/lib/docker"
+        run("docker", "run", "-d", "--name", whole, "--hostname", name, "--network", NETWORK, *_OPTIONS, volume, IMAGE)
         public = key.with_suffix(".pub").read_text(encoding="utf-8")
         write = "install -d -m 0700 /root/.ssh && cat >/root/.ssh/authorized_keys"
         run("docker", "exec", "-i", whole, "sh", "-c", write, stdin=public)
@@ -82,23 +86,10 @@ def start(names: Sequence[str], folder: Path) -> list[Host]:
     return found
 
 
-def wait_for(host: Host) -> None:
-    """Wait until a host answers by ssh and its engine runs. Raises LabError."""
-    until = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            host.run("docker info >/dev/null")
-        except LabError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.5)
-        else:
-            return
-
-
-def stop(names: Sequence[str]) -> None:
-    """Remove the hosts with their volumes, whether or not all of them are there."""
-    for name in names:
-        run("docker", "rm", "--force", "--volumes", _PREFIX + name, check=False)
-        run("docker", "volume", "rm", "--force", _PREFIX + name, check=False)
-    run("docker", "network", "rm", NETWORK, check=False)
+def wait_for(host: Host, command: str = "true") -> None:
+    """Wait until a command on a host succeeds over ssh. Raises LabError."""
+    eventually(
+        lambda: subprocess.run([*host.ssh, command], capture_output=True, check=False).returncode == 0,
+        _PATIENCE_S,
+        f"`{command}` does not succeed on {host.name}",
+    )

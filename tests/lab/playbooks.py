@@ -2,6 +2,7 @@
 
 import os
 import re
+import secrets
 import subprocess
 import time
 from collections.abc import Mapping
@@ -11,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from .hosts import Host
+from .corpus import ROOT
+from .hosts import Host, run
 
-ROOT = Path(__file__).resolve().parents[2]
 _RECAP = re.compile(r"^(\w+) +: ok=(\d+) +changed=(\d+) +unreachable=(\d+) +failed=(\d+)", re.MULTILINE)
 
 
@@ -34,7 +35,18 @@ class Controller:
         self._folder = folder
         self._hosts = hosts
         self._common = dict(common)
+        self._password = folder / "vault_password"
         self.outputs: list[str] = []
+        folder.mkdir(mode=0o700)
+        self._password.write_text(secrets.token_urlsafe(32), encoding="utf-8")
+
+    def keep_in_vault(self, variables: Mapping[str, Mapping[str, str]]) -> None:
+        """Keep secret variables beside the inventory, encrypted: by `group_vars/GROUP` or `host_vars/HOST`."""
+        for place, of in variables.items():
+            path = self._folder / f"{place}.yml"
+            path.parent.mkdir(exist_ok=True)
+            words = ["ansible-vault", "encrypt", "--vault-password-file", str(self._password), "--output", str(path)]
+            run(*words, stdin=yaml.safe_dump(dict(of)))
 
     def run(
         self,
@@ -50,7 +62,8 @@ class Controller:
         inventory.chmod(0o600)
         environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible/ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
         began = time.monotonic()
-        command = ["ansible-playbook", "-i", str(inventory), playbook, *words]
+        vault = ["--vault-password-file", str(self._password)]
+        command = ["ansible-playbook", "-i", str(inventory), *vault, playbook, *words]
         done = subprocess.run(
             command, cwd=ROOT / "ansible", env=environment, capture_output=True, text=True, check=False
         )
