@@ -1,6 +1,7 @@
 """Freezing: data sets by line and field, evidence found in candidates, the demo corpus as a snapshot."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -158,8 +159,9 @@ def test_annotations_of_another_collection_are_refused() -> None:
 @pytest.mark.models
 def test_the_demo_corpus_is_frozen_and_run_with_the_real_model(tmp_path: Path) -> None:
     from steelyard_dataprep.chunking import CHUNKER_VERSION
-    from steelyard_evidence.freeze.folder import preprocessing_of, texts_of
-    from steelyard_evidence.freeze.local_index import LocalIndex
+    from steelyard_evidence.freeze.folder import texts_of
+    from steelyard_evidence.freeze.local_snapshot import local_snapshot
+    from steelyard_evidence.freeze.sizes import Sizes
     from steelyard_evidence.measures.survival import Boundary
     from steelyard_evidence.policy import Policy
     from steelyard_evidence.run.local_reader import DEFAULT_MODEL, LocalReader
@@ -188,8 +190,10 @@ def test_the_demo_corpus_is_frozen_and_run_with_the_real_model(tmp_path: Path) -
     ]
     assert len(asked) >= 2
     reader = LocalReader()
-    texts = list(texts_of(corpus, reader.encoder.tokenizer, 200))
-    index = LocalIndex(texts, reader.encoder, load_catalogue().model(DEFAULT_MODEL), preprocessing_of(200))
+    index = local_snapshot(
+        partial(texts_of, corpus, reader.encoder.tokenizer),
+        *(Sizes(200), load_catalogue().model(DEFAULT_MODEL), reader.encoder, tmp_path / "cache"),
+    )
     frozen = freeze(
         "demo",
         asked,

@@ -1,6 +1,6 @@
 """Calibration: settings of `adaptive` that reach a recall with the fewest tokens, and what the data proves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -14,6 +14,7 @@ from .manifest import FrozenCandidate, FrozenQuery, Manifest, Unit
 from .measures.bootstrap import difference
 from .policy import Policy
 from .run.reading import Reader
+from .tell import Tell
 from .tuning.case import Case, make_case
 from .tuning.gold import Gold
 from .tuning.grid import adaptive_outcomes, grid
@@ -22,8 +23,6 @@ from .tuning.slices import slice_outcomes
 
 FEW = 30
 """Queries below which a proposal is hardly more than a guess."""
-
-Tell = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)

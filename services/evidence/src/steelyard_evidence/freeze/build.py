@@ -1,11 +1,12 @@
 """From queries and a snapshot to a manifest."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from steelyard_contracts.enums import PairPolicy
 
 from ..errors import DatasetError
 from ..manifest import FrozenQuery, Manifest, ModelIdentity
+from ..tell import Progress, silent
 from .dataset import AnnotatedQuery
 from .locating import units_of
 from .snapshot import Snapshot
@@ -21,7 +22,7 @@ def freeze(
     candidates: int,
     pair_limit: int,
     context_budget: int,
-    on_queries: Callable[[int, int], None] = lambda _done, _of: None,
+    on_queries: Progress = silent,
 ) -> Manifest:
     """Retrieve candidates for every query, find its evidence in them, and return the manifest, not yet sealed.
 

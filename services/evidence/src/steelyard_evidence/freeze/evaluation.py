@@ -1,19 +1,24 @@
 """The evaluation data as a data set and its texts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from ..manifest.form import text_sha256
 from ..study.collection import Collection, Question
+from ..study.evaluation_data import TokenCounter, cut
+from ..tell import Progress, silent
 from .dataset import AnnotatedQuery, Evidence
 from .local_index import IndexedText
 
 
-def texts_of(collection: Collection) -> list[IndexedText]:
-    """The collection's passages."""
-    revisions = {name: text_sha256(text) for name, text in collection.documents.items()}
-    return [
-        IndexedText(one.document, revisions[one.document], one.start, one.end, one.text) for one in collection.passages
-    ]
+def texts_of(
+    collection: Collection, count_tokens: TokenCounter, chunk_tokens: int, on_documents: Progress = silent
+) -> Iterator[IndexedText]:
+    """Yield the collection's documents in texts of at most `chunk_tokens`."""
+    for number, (name, text) in enumerate(collection.documents.items(), start=1):
+        revision = text_sha256(text)
+        for one in cut(name, text, count_tokens, chunk_tokens):
+            yield IndexedText(one.document, revision, one.start, one.end, one.text)
+        on_documents(number, len(collection.documents))
 
 
 def queries_of(collection: Collection, count: int) -> list[AnnotatedQuery]:
@@ -46,8 +51,3 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     """A span without the white space at its ends."""
     whole = text[start:end]
     return start + len(whole) - len(whole.lstrip()), end - len(whole) + len(whole.rstrip())
-
-
-def by_name(collections: Sequence[Collection], name: str) -> Collection | None:
-    """The collection of that name."""
-    return next((one for one in collections if one.name == name), None)

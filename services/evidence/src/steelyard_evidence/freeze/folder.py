@@ -3,21 +3,19 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from steelyard_dataprep.chunking import CHUNKER_VERSION, ChunkingError, chunk
+from steelyard_dataprep.chunking import ChunkingError, chunk
 from steelyard_dataprep.parsing import ParseError, parse
 from steelyard_models.tokenizer import TextTokenizer
 
 from ..errors import DatasetError
 from ..manifest.form import text_sha256
+from ..tell import Progress, silent
 from .local_index import IndexedText
 
 
-def preprocessing_of(chunk_tokens: int) -> str:
-    """The version of what makes chunks."""
-    return f"steelyard-dataprep chunker {CHUNKER_VERSION}, {chunk_tokens} tokens"
-
-
-def texts_of(folder: Path, tokenizer: TextTokenizer, chunk_tokens: int) -> Iterator[IndexedText]:
+def texts_of(
+    folder: Path, tokenizer: TextTokenizer, chunk_tokens: int, on_files: Progress = silent
+) -> Iterator[IndexedText]:
     """Yield the chunks of every file, by path; a file's source name is its path below the folder.
 
     Raises DatasetError naming the file that can not be read.
@@ -25,7 +23,7 @@ def texts_of(folder: Path, tokenizer: TextTokenizer, chunk_tokens: int) -> Itera
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
     if not paths:
         raise DatasetError(f"{folder}: has no files")
-    for path in paths:
+    for number, path in enumerate(paths, start=1):
         name = path.relative_to(folder).as_posix()
         try:
             parsed = parse(name, path.read_bytes())
@@ -37,3 +35,4 @@ def texts_of(folder: Path, tokenizer: TextTokenizer, chunk_tokens: int) -> Itera
             yield IndexedText(
                 name, revision, span.char_start, span.char_end, parsed.text[span.char_start : span.char_end]
             )
+        on_files(number, len(paths))

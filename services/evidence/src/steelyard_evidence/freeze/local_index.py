@@ -1,7 +1,9 @@
 """Passages in memory with the embedded default's vectors: a snapshot without any service."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,12 +12,14 @@ from steelyard_contracts.enums import ScoreKind
 from steelyard_contracts.vectors import Vector
 from steelyard_models.catalogue import Model
 from steelyard_models.encoder import OnnxTextEncoder
+from steelyard_models.errors import ModelError
 
+from ..errors import RunError
 from ..manifest import FrozenCandidate, ModelIdentity
 from ..manifest.form import corpus_sha256, text_sha256
+from ..tell import Progress, silent
 from .snapshot import Retrieved
-
-_BATCH = 64
+from .vector_cache import VectorCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +32,36 @@ class IndexedText:
     end: int
     text: str
 
+    def candidate(self, tokens: int, cosine: float, embedding: Vector) -> FrozenCandidate:
+        """The text as a candidate of length `tokens`, found by `embedding`."""
+        return FrozenCandidate(
+            id=f"{self.document}:{self.start}-{self.end}",
+            document_id=self.document,
+            revision=self.revision,
+            scope="default",
+            source=self.document,
+            char_start=self.start,
+            char_end=self.end,
+            text=self.text,
+            sha256=text_sha256(self.text),
+            tokens=tokens,
+            scores={ScoreKind.COSINE: cosine},
+            embedding=embedding,
+        )
+
+
+class Hit(NamedTuple):
+    """A text's position in the index and its cosine with a query."""
+
+    row: int
+    cosine: float
+
 
 class LocalIndex:
-    """Exhaustive cosine search over a list of texts."""
+    """Exhaustive cosine search over a list of texts.
+
+    Raises RunError for a text that the model can not read, and CacheError.
+    """
 
     def __init__(
         self,
@@ -38,47 +69,43 @@ class LocalIndex:
         encoder: OnnxTextEncoder,
         model: Model,
         preprocessing: str,
-        on_texts: Callable[[int, int], None] = lambda _done, _of: None,
+        cache: VectorCache,
+        on_texts: Progress = silent,
     ) -> None:
         self.preprocessing = preprocessing
         self.embedding_model = ModelIdentity(name=model.name, sha256=model.revision)
-        self._texts = texts
+        self.texts = texts
+        self.tokenizer = encoder.tokenizer
         self._encoder = encoder
         self._tokens = encoder.tokenizer.count_many([one.text for one in texts])
-        rows = [np.zeros((0, encoder.dimension), dtype=np.float32)]
-        for start in range(0, len(texts), _BATCH):
-            batch = texts[start : start + _BATCH]
-            rows.append(encoder.embed([one.text for one in batch]))
-            on_texts(start + len(batch), len(texts))
-        self._vectors: npt.NDArray[np.float32] = np.concatenate(rows)
+        try:
+            self._vectors = cache.embed(encoder, [one.text for one in texts], on_texts)
+        except ModelError as error:
+            raise RunError(str(error)) from error
 
-    def retrieve(self, query: str, count: int) -> Retrieved:
-        """See Snapshot; ties keep the order of the texts."""
+    def ranked(self, query: str) -> tuple[Vector, Iterator[Hit]]:
+        """The query's vector, and every text, nearest first; ties keep the order of the texts."""
         vector = self._encoder.embed([query])[0]
         cosines = self._vectors @ vector
-        nearest = np.argsort(-cosines, kind="stable")[:count]
-        return Retrieved(_wire(vector), [self._candidate(int(row), float(cosines[row])) for row in nearest])
+        rows = np.argsort(-cosines, kind="stable")
+        return _wire(vector), (Hit(int(row), float(cosines[row])) for row in rows)
+
+    def vector(self, row: int) -> Vector:
+        """One text's vector."""
+        return _wire(self._vectors[row])
+
+    def retrieve(self, query: str, count: int) -> Retrieved:
+        """See Snapshot."""
+        vector, hits = self.ranked(query)
+        found = [
+            self.texts[row].candidate(self._tokens[row], cosine, self.vector(row))
+            for row, cosine in islice(hits, count)
+        ]
+        return Retrieved(vector, found)
 
     def corpus_revision(self) -> str:
         """See Snapshot: the hash of every text."""
-        return corpus_sha256((f"{one.document}:{one.start}", one.text) for one in self._texts)
-
-    def _candidate(self, row: int, cosine: float) -> FrozenCandidate:
-        one = self._texts[row]
-        return FrozenCandidate(
-            id=f"{one.document}:{one.start}-{one.end}",
-            document_id=one.document,
-            revision=one.revision,
-            scope="default",
-            source=one.document,
-            char_start=one.start,
-            char_end=one.end,
-            text=one.text,
-            sha256=text_sha256(one.text),
-            tokens=self._tokens[row],
-            scores={ScoreKind.COSINE: cosine},
-            embedding=_wire(self._vectors[row]),
-        )
+        return corpus_sha256((f"{one.document}:{one.start}", one.text) for one in self.texts)
 
 
 def _wire(vector: npt.NDArray[np.float32]) -> Vector:

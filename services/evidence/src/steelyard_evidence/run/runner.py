@@ -1,12 +1,13 @@
 """Carrying out a plan on a manifest, part by part and query by query."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard_reranker.pairs import PairSettings
 
 from ..errors import RunError
 from ..manifest import FrozenCandidate, FrozenQuery, Manifest
+from ..tell import Tell
 from .applied import reranked, retrieved
 from .hardware import hardware
 from .journal import Journal
@@ -15,8 +16,6 @@ from .plan import Part, Plan
 from .reading import Reader, Readings
 from .record import Record, record
 from .result import Run, summarise
-
-Tell = Callable[[str, int, int], None]
 
 
 def run_plan(manifest: Manifest, plan: Plan, reader: Reader, journal_path: Path, tell: Tell) -> Run:

@@ -6,11 +6,13 @@ from steelyard_models.catalogue import load_catalogue
 from steelyard_models.errors import ModelError
 from steelyard_models.fetch import locate
 
+from ..cache_folder import default_cache
 from ..errors import RunError
 from ..run.local_reader import DEFAULT_MODEL
+from ..tell import Tell
 from .evaluation_data import load
 from .remembering import RememberingEncoder
-from .scoring import Scored, Scorer, Tell, default_cache
+from .scoring import Scored, Scorer
 
 
 def score_all(data: Path, cache: Path | None, tell: Tell) -> list[Scored]:

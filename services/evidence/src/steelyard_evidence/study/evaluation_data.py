@@ -27,14 +27,20 @@ def load(folder: Path, count_tokens: TokenCounter) -> list[Collection]:
 
 
 def load_one(name: str, folder: Path, count_tokens: TokenCounter, chunk_tokens: int = CHUNK_TOKENS) -> Collection:
-    """Return one data set; raises as `load` does, and KeyError for a name that is none of `NAMES`."""
+    """Return one data set cut into passages; raises as `read_one` does."""
+    found = read_one(name, folder)
+    return found.with_passages(
+        [passage for one, text in found.documents.items() for passage in cut(one, text, count_tokens, chunk_tokens)]
+    )
+
+
+def read_one(name: str, folder: Path) -> Collection:
+    """Return one data set, not cut; raises as `load` does, and KeyError for a name that is none of `NAMES`."""
     if not folder.is_dir():
         raise DatasetError(f"{folder}: no evaluation data there; STEELYARD_EVAL_DATA names the folder")
     try:
         found = _READERS[name](folder / name)
-        return Collection(
-            name, found.documents, _cut_all(found.documents, count_tokens, chunk_tokens), found.questions, found.by_unit
-        )
+        return Collection(name, found.documents, (), found.questions, found.by_unit)
     except (OSError, KeyError, ValueError, TypeError) as error:
         raise DatasetError(f"{folder / name}: {type(error).__name__}: {error}") from error
 
@@ -93,12 +99,6 @@ def _musique(base: Path) -> _Read:
         gold = tuple(GoldSpan(key, 0, len(documents[key])) for key in supporting)
         questions.append(Question(number, row["question"], gold))
     return _Read(documents, tuple(questions), True)
-
-
-def _cut_all(documents: dict[str, str], count_tokens: TokenCounter, chunk_tokens: int) -> tuple[Passage, ...]:
-    return tuple(
-        passage for document, text in documents.items() for passage in cut(document, text, count_tokens, chunk_tokens)
-    )
 
 
 def cut(document: str, text: str, count_tokens: TokenCounter, chunk_tokens: int) -> Iterator[Passage]:

@@ -2,9 +2,8 @@
 
 import hashlib
 import json
-import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from steelyard_models.encoder import Vectors
 from steelyard_models.local_reranker import LateInteractionReranker
 
+from ..tell import Tell
 from .collection import Collection, Passage
 from .conditions import NOISE, Condition, with_near_copies
 from .remembering import RememberingEncoder
@@ -22,8 +22,6 @@ CANDIDATES = 50
 """Candidates of a question: its nearest passages by cosine, in the noisy condition fewer by the noise."""
 
 _FORMAT = "1"
-Tell = Callable[[str, int, int], None]
-"""Hears what is done, how much of it, out of how much."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,9 +157,3 @@ def nearest(
     theirs = own + np.argsort(-cosines[own:], kind="stable")[:NOISE]
     rows = np.concatenate([ours, theirs])
     return rows[np.argsort(-cosines[rows], kind="stable")]
-
-
-def default_cache() -> Path:
-    """Where scores are kept unless told otherwise: in the user's cache, never in the project."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "steelyard" / "evidence"

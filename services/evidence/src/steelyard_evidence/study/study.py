@@ -1,6 +1,6 @@
 """The whole study: every data set under every condition with every method."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard_reranker.selection import SelectionSettings
 
+from ..tell import Progress, Tell
 from ..tuning.case import Case, make_case
 from ..tuning.grid import adaptive_outcomes, grid, name_of
 from ..tuning.outcome import Outcomes, joined
@@ -32,7 +33,6 @@ _AS_THEY_COME = {
     "knee": "knee",
 }
 
-Tell = Callable[[str, int, int], None]
 Key = tuple[str, str]
 """A data set and a condition."""
 
@@ -65,7 +65,6 @@ def run_study(scored: Sequence[Scored], tell: Tell, *, workers: int) -> Study:
 
     Odd questions see only the settings of `adaptive` that even ones chose.
     """
-    methods()  # a missing partner is told before anything is computed
     cases = {(one.collection.name, str(one.condition)): cases_of(one) for one in scored}
     every = grid()
     # A fork of a process in which a model's threads run could hang.
@@ -92,7 +91,7 @@ def _everywhere(
     pool: Executor,
     cases: Mapping[Key, Sequence[Case]],
     settings: Sequence[SelectionSettings],
-    tell: Callable[[int, int], None],
+    tell: Progress,
 ) -> dict[Key, dict[str, Outcomes]]:
     tasks = [
         (key, found[start : start + _CASES_PER_TASK])

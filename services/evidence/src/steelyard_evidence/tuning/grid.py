@@ -1,6 +1,6 @@
 """The settings of `adaptive` that calibration looks through, and what each of them does."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -14,6 +14,7 @@ from steelyard_contracts.enums import Reason
 from steelyard_reranker.selection import SelectionSettings
 from steelyard_reranker.selection.adaptive import adaptive_reasons
 
+from ..tell import Progress
 from .case import Case
 from .outcome import Outcomes
 
@@ -24,7 +25,6 @@ THRESHOLDS = (-3.0, -2.0, -1.5, -1.0, -0.6, -0.35, -0.2, -0.1, 0.0, 0.1, 0.2, 0.
 """Where the curve of one profile is looked at; the published profile is among the combinations."""
 
 _CASES_PER_TASK = 8
-Progress = Callable[[int, int], None]
 
 
 def grid(base: SelectionSettings | None = None) -> list[SelectionSettings]:

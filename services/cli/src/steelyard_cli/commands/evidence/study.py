@@ -35,6 +35,7 @@ def study(
     from steelyard_evidence.atomic import write_atomically
     from steelyard_evidence.study.command import score_all
     from steelyard_evidence.study.figures import curves, figures
+    from steelyard_evidence.study.methods import methods
     from steelyard_evidence.study.page import page
     from steelyard_evidence.study.picture import picture
     from steelyard_evidence.study.study import run_study
@@ -42,6 +43,7 @@ def study(
     terminal = Terminal.open(as_json=as_json)
     folder = EvaluationSettings.folder()
     with laboratory(), Bar(terminal.err, wanted=not as_json) as bar:
+        methods()  # a missing package is told before half an hour of scoring
         found = run_study(score_all(folder, cache, bar.tell), bar.tell, workers=workers)
         if write is not None:
             drawing = write.with_suffix(".svg")
