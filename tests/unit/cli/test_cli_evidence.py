@@ -1,6 +1,7 @@
 """`steelyard evidence`: what it writes, and the exit codes that CI and the playbook obey."""
 
 import json
+from contextlib import contextmanager
 
 import pytest
 from typer.testing import CliRunner
@@ -84,26 +85,26 @@ def test_inspect_fails_without_offsets(files, monkeypatch):
     assert "no offsets" in json.loads(result.stderr)["error"]["message"]
 
 
+opened_settings = []
+
+
 @pytest.fixture
 def release(tmp_path, monkeypatch):
     """A manifest and the run of it, with a reader that needs no model."""
-    from steelyard_evidence.gates import judge as judge_module
+    from steelyard_evidence import readers
     from steelyard_evidence.manifest import write_manifest
-    from steelyard_evidence.run import local_reader
     from steelyard_models.tokenizer import TextTokenizer
     from steelyard_reranker.pairs import CrossEncoderFormat
 
     path = word_tokenizer(tmp_path)
+    reader = FakeReader(tokenizer=path, pair_format=CrossEncoderFormat(TextTokenizer(path), 512))
 
-    class Encoder:
-        tokenizer = TextTokenizer(path)
+    @contextmanager
+    def opened(settings):
+        opened_settings.append(settings)
+        yield reader
 
-    class Reader(FakeReader):
-        encoder = Encoder()
-        pair_format = CrossEncoderFormat(TextTokenizer(path), 512)
-
-    monkeypatch.setattr(local_reader, "LocalReader", Reader)
-    monkeypatch.setattr(judge_module, "LocalReader", Reader)
+    monkeypatch.setattr(readers, "open_settings", opened)
     write_manifest(manifest([query(number) for number in range(10)]), tmp_path / "manifest.json")
     (tmp_path / "slice.env").write_text("RERANKING_STRATEGY=slice\nRERANKER_TOP_N=2\nRERANK_PAIR_BUDGET_TOKENS=256\n")
     (tmp_path / "live.env").write_text("RERANKING_STRATEGY=slice\n")
@@ -153,6 +154,32 @@ def test_run_refuses_a_misspelt_setting(release):
     result = run("run", release / "manifest.json", "--out", release / "r.json", "--current", release / "slice.env")
     assert result.exit_code == 2
     assert "did you mean RERANKER_TOP_N" in result.stderr
+
+
+def test_the_reranker_is_the_one_that_the_policy_names(release):
+    (release / "slice.env").write_text("RERANK_BACKEND=onnx\nRERANK_MODEL_DIR=/models/m\nRERANKER_TOP_N=2\n")
+    carry_out(release)
+    assert (opened_settings[-1].rerank_backend, opened_settings[-1].rerank_model_dir) == ("onnx", "/models/m")
+    carry_out(release, "--reranker", release)
+    assert (opened_settings[-1].rerank_backend, opened_settings[-1].rerank_model_dir) == ("onnx", str(release))
+    carry_out(release, "--reranker", release / "live.env")
+    assert opened_settings[-1].rerank_backend == "local"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--proposed", "live.env"], "name two rerankers"),
+        (["--reranker", "nowhere"], "is no URL, no folder and no file"),
+        (["--tokenizer", "."], "--tokenizer belongs to --reranker URL"),
+    ],
+)
+def test_a_reranker_that_is_not_one_is_refused(release, arguments, said, monkeypatch):
+    monkeypatch.chdir(release)
+    (release / "slice.env").write_text("RERANK_BACKEND=onnx\nRERANK_MODEL_DIR=/models/m\n")
+    result = run("run", "manifest.json", "--out", "run.json", "--current", "slice.env", *arguments, "--json")
+    assert result.exit_code == 2
+    assert said in json.loads(result.stderr)["error"]["message"]
 
 
 def test_the_report_is_written(release):

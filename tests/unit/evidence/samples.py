@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from steelyard_contracts.vectors import Vector
 from steelyard_evidence.manifest import FrozenCandidate, FrozenQuery, Manifest, ModelIdentity, Place, Unit, sealed
 from steelyard_evidence.manifest.form import text_sha256
-from steelyard_evidence.run.reading import Reading, Readings
-from steelyard_reranker.pairs import PairSettings
+from steelyard_evidence.run.reading import Positions, Reading, Readings
+from steelyard_reranker.pairs import PairFormat, PairSettings
 
 FACT = "The seal is ZQ-77."
 FILLER = "Inspect the pump weekly. "
@@ -76,6 +77,27 @@ def by_fact(text: str) -> float:
     return 0.9 if FACT in text else 0.8 if "24 Nm" in text else 0.1
 
 
+class CharacterFormat:
+    """Every character is a token."""
+
+    limit = 512
+
+    def query_tokens(self, query: str) -> int:
+        return len(query)
+
+    def room(self, query_tokens: int, limit: int) -> int:
+        return limit - query_tokens
+
+    def text_tokens(self, text: str) -> int:
+        return len(text)
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        return [(at, at + 1) for at in range(len(text))]
+
+    def pair_tokens(self, query_tokens: int, text_tokens: int) -> int:
+        return query_tokens + text_tokens
+
+
 @dataclass
 class FakeReader:
     """Reads the first `budget` characters of each text; a score is `judge` of what was read."""
@@ -85,6 +107,8 @@ class FakeReader:
     load_seconds: float = 0.5
     seconds: float = 0.01
     asked: list[tuple[str, int, int | None]] = field(default_factory=list)
+    tokenizer: Path = Path("tokenizer.json")
+    pair_format: PairFormat = field(default_factory=CharacterFormat)
 
     def read(self, query: str, candidates: Sequence[FrozenCandidate], pairs: PairSettings) -> Readings:
         self.asked.append((query, len(candidates), pairs.budget))
@@ -92,4 +116,4 @@ class FakeReader:
         for one in candidates:
             kept = one.text[: pairs.budget]
             readings.append(Reading(self.judge(kept), ((0, len(kept)),)))
-        return Readings(tuple(readings), self.seconds, 80, 100)
+        return Readings(tuple(readings), self.seconds, Positions(80, 100))

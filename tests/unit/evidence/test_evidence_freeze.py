@@ -144,6 +144,7 @@ def _freeze(snapshot: _Snapshot, count: int = 5) -> Manifest:
         snapshot,
         reranker=IDENTITY,
         tokenizer=IDENTITY,
+        context_tokenizer=IDENTITY,
         candidates=count,
         pair_limit=128,
         context_budget=1000,
@@ -159,15 +160,16 @@ def test_annotations_of_another_collection_are_refused() -> None:
 @pytest.mark.models
 def test_the_demo_corpus_is_frozen_and_run_with_the_real_model(tmp_path: Path) -> None:
     from steelyard_dataprep.chunking import CHUNKER_VERSION
+    from steelyard_evidence.embedded_default import embedded_encoder
     from steelyard_evidence.freeze.folder import texts_of
     from steelyard_evidence.freeze.local_snapshot import local_snapshot
     from steelyard_evidence.freeze.sizes import Sizes
     from steelyard_evidence.measures.survival import Boundary
     from steelyard_evidence.policy import Policy
-    from steelyard_evidence.run.local_reader import DEFAULT_MODEL, LocalReader
+    from steelyard_evidence.readers import open_embedded
     from steelyard_evidence.run.plan import Axis, Plan, Route
     from steelyard_evidence.run.runner import run_plan
-    from steelyard_models.catalogue import load_catalogue
+    from steelyard_models.encoder import OnnxTextEncoder
 
     corpus = tmp_path / "corpus"
     corpus.mkdir()
@@ -189,30 +191,32 @@ def test_the_demo_corpus_is_frozen_and_run_with_the_real_model(tmp_path: Path) -
         if one["language"] == "en" and any(place["document"] in here for place in one["evidence"])
     ]
     assert len(asked) >= 2
-    reader = LocalReader()
+    model, encoder = embedded_encoder(OnnxTextEncoder)
     index = local_snapshot(
-        partial(texts_of, corpus, reader.encoder.tokenizer),
-        *(Sizes(200), load_catalogue().model(DEFAULT_MODEL), reader.encoder, tmp_path / "cache"),
+        partial(texts_of, corpus, encoder.tokenizer), *(Sizes(200), model, encoder, tmp_path / "cache")
     )
-    frozen = freeze(
-        "demo",
-        asked,
-        index,
-        reranker=reader.identity,
-        tokenizer=IDENTITY,
-        candidates=8,
-        pair_limit=reader.longest_pair,
-        context_budget=1000,
-    )
+    with open_embedded() as reader:
+        frozen = freeze(
+            "demo",
+            asked,
+            index,
+            reranker=reader.identity,
+            tokenizer=IDENTITY,
+            context_tokenizer=IDENTITY,
+            candidates=8,
+            pair_limit=reader.longest_pair,
+            context_budget=1000,
+        )
+        short = Policy().with_pairs(budget=64)
+        run = run_plan(frozen, Plan(current=short, proposed=Policy()), reader, tmp_path / "unfinished", lambda *_: None)
     assert frozen.preprocessing == f"steelyard-dataprep chunker {CHUNKER_VERSION}, 200 tokens"
     for query in frozen.queries:
         cosines = [one.scores["cosine"] for one in query.candidates]  # type: ignore[index]
         assert cosines == sorted(cosines, reverse=True)
-    short = Policy().with_pairs(budget=64)
-    run = run_plan(frozen, Plan(current=short, proposed=Policy()), reader, tmp_path / "unfinished", lambda *_: None)
     current, proposed = run.part(Axis.ROUTE, Route.CURRENT), run.part(Axis.ROUTE, Route.PROPOSED)
     assert current is not None
     assert proposed is not None
     assert proposed.pooled.boundaries[Boundary.PAIR].full > current.pooled.boundaries[Boundary.PAIR].full
     assert proposed.pooled.latency is not None
+    assert proposed.pooled.latency.padding_waste is not None
     assert 0.0 <= proposed.pooled.latency.padding_waste < 0.5

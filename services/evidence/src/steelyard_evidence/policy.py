@@ -70,15 +70,47 @@ def read_policy(settings: Mapping[str, str]) -> Policy:
 
     Raises PolicyError naming the setting and its value.
     """
+    read = _read(settings)
+    return Policy(read.reranking_strategy, read.selection, read.pairs, read.rerank_candidates)
+
+
+def reranker_settings(settings: Mapping[str, str]) -> RerankerSettings:
+    """The reranker service's settings of KEY=VALUE settings, as it would read them of its environment.
+
+    Raises PolicyError naming the setting and its value.
+    """
+    return _read(settings)
+
+
+def names_reranker(settings: Mapping[str, str]) -> dict[str, str]:
+    """Those of KEY=VALUE settings that say which reranker scores."""
+    return {name: settings[name] for name in sorted(_WHICH_RERANKER & settings.keys())}
+
+
+_WHICH_RERANKER = frozenset(
+    {
+        "EMBEDDING_MODEL_ID",
+        "RERANKER_MODEL_ID",
+        "RERANK_BACKEND",
+        "RERANK_DIALECT",
+        "RERANK_MODEL_DIR",
+        "RERANK_URL",
+    }
+)
+
+
+def _read(settings: Mapping[str, str]) -> _PolicySettings:
     known = _PolicySettings.model_fields
     fields = {name.lower(): EnvironmentText(value) for name, value in settings.items() if name.lower() in known}
     try:
-        read = _PolicySettings(**fields)  # type: ignore[arg-type]  # texts of an env file
+        return _PolicySettings(**fields)  # type: ignore[arg-type]  # texts of an env file
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        name = str(first["loc"][0]).upper() if first["loc"] else "settings"
-        raise PolicyError(f"{name}={settings.get(name, '')!r}: {first['msg']}") from error
-    return Policy(read.reranking_strategy, read.selection, read.pairs, read.rerank_candidates)
+        said = first["msg"].removeprefix("Value error, ")
+        if not first["loc"]:
+            raise PolicyError(said) from error
+        name = str(first["loc"][0]).upper()
+        raise PolicyError(f"{name}={settings.get(name, '')!r}: {said}") from error
 
 
 def _plain(value: Any) -> Any:

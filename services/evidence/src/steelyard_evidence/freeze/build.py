@@ -19,12 +19,15 @@ def freeze(
     *,
     reranker: ModelIdentity,
     tokenizer: ModelIdentity,
+    context_tokenizer: ModelIdentity,
     candidates: int,
     pair_limit: int,
     context_budget: int,
     on_queries: Progress = silent,
 ) -> Manifest:
     """Retrieve candidates for every query, find its evidence in them, and return the manifest, not yet sealed.
+
+    `tokenizer` is the reranker's, `context_tokenizer` the one that candidates' lengths are counted with.
 
     Raises DatasetError when no candidate holds any evidence at all: then the annotations are of another collection.
     """
@@ -53,7 +56,7 @@ def freeze(
         corpus_revision=snapshot.corpus_revision(),
         preprocessing=snapshot.preprocessing,
         tokenizer=tokenizer,
-        context_tokenizer=tokenizer,
+        context_tokenizer=context_tokenizer,
         embedding_model=snapshot.embedding_model,
         reranker=reranker,
         pair_policy=PairPolicy.TRUNCATE,

@@ -2,7 +2,7 @@
 
 from ..manifest import Manifest
 from ..policy import Policy
-from ..run.local_reader import LocalReader
+from ..run.reading import Reader
 from ..run.result import Run
 from ..survival import PairEncoder
 from . import identity
@@ -13,14 +13,14 @@ from .thresholds import Gates
 from .verdict import Verdict
 
 
-def judge(gates: Gates, manifest: Manifest, run: Run, proposed: Policy, reader: LocalReader) -> list[Verdict]:
+def judge(gates: Gates, manifest: Manifest, run: Run, proposed: Policy, reader: Reader) -> list[Verdict]:
     """Every check of every gate, in order; what can not be checked because another check failed is left out."""
     pairs = proposed.effective_pairs(manifest.pair_limit)
     verdicts = replay(gates.fixtures.required, reader.pair_format, pairs)
     verdicts += identity.declared(gates.identity, manifest, run, proposed)
     length = identity.supported(reader.pair_format, pairs)
     verdicts.append(length)
-    verdicts.append(identity.offsets(PairEncoder(reader.encoder.tokenizer.path), manifest))
+    verdicts.append(identity.offsets(PairEncoder(reader.tokenizer), manifest))
     if length.passed:
         verdicts.append(identity.windows_keep_identity(reader.pair_format, pairs, manifest))
         verdicts.append(identity.batches_keep_identity(reader, manifest, pairs))

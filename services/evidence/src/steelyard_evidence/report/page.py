@@ -136,7 +136,7 @@ def _latency(run: Run) -> str:
             part.key,
             *(f"{value:.3f}" for value in (one.p50, one.p95, one.longest)),
             f"{one.throughput:.1f}",
-            f"{one.padding_waste:.1%}",
+            "not told" if one.padding_waste is None else f"{one.padding_waste:.1%}",
         ]
         for part, one in measured
     ]

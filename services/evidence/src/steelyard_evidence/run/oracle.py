@@ -24,7 +24,7 @@ def centred(reader: Reader, query: FrozenQuery, candidates: Sequence[FrozenCandi
         Reading(reading.score, _shift(reading.kept_spans, starts[one.id]), reading.windows)
         for one, reading in zip(candidates, found.readings, strict=True)
     )
-    return Readings(shifted, found.seconds, found.real_tokens, found.padded_tokens)
+    return Readings(shifted, found.seconds, found.positions)
 
 
 def _start(places: Sequence[Place]) -> int:

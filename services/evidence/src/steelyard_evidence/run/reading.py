@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from steelyard_reranker.pairs import PairSettings
+from steelyard_reranker.pairs import PairFormat, PairSettings
 
 from ..manifest import FrozenCandidate, ModelIdentity
 
@@ -23,21 +24,30 @@ class Reading(NamedTuple):
     windows: int = 1
 
 
+class Positions(NamedTuple):
+    """The model's input positions: those that are no padding, and all."""
+
+    real: int
+    padded: int
+
+
 @dataclass(frozen=True, slots=True)
 class Readings:
     """The readings of one query's candidates, in their order, and what they cost.
 
-    `seconds` is wall time; `padded_tokens` counts the model's input positions, `real_tokens` those that are no padding.
+    `seconds` is wall time. `positions` is None where a server makes the batches and tells nobody.
     """
 
     readings: tuple[Reading, ...]
     seconds: float
-    real_tokens: int
-    padded_tokens: int
+    positions: Positions | None
 
 
 class Reader(Protocol):
-    """Reads pairs with one model."""
+    """Reads pairs with one model. `tokenizer` is the tokenizer.json that `pair_format` measures them with."""
+
+    pair_format: PairFormat
+    tokenizer: Path
 
     @property
     def identity(self) -> ModelIdentity:

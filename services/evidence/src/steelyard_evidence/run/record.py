@@ -28,7 +28,10 @@ class UnitRecord(BaseModel):
 
 
 class Record(BaseModel):
-    """One query under one part. Times are in seconds; `pairs` is how many texts the model read."""
+    """One query under one part. Times are in seconds; `pairs` is how many texts the model read.
+
+    `real_tokens` and `padded_tokens` are None where nobody here makes the batches.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -43,8 +46,8 @@ class Record(BaseModel):
     context_tokens: int
     seconds: float
     pairs: int
-    real_tokens: int
-    padded_tokens: int
+    real_tokens: int | None
+    padded_tokens: int | None
 
     def survival(self, boundary: Boundary) -> float:
         """The mean share of the query's units that is there; 1 when it has none."""
@@ -76,6 +79,7 @@ def record(
         position = None if main is None else main.start / len(texts[main.candidate_id])
         shares = {boundary: held(unit, spans) for boundary, spans in at.items()}
         units.append(UnitRecord(unit_id=unit.unit_id, held=shares, position=position))
+    positions = None if readings is None else readings.positions
     return Record(
         part=part,
         query_id=query.query_id,
@@ -88,6 +92,6 @@ def record(
         context_tokens=sum(tokens[one] for one in applied.sent),
         seconds=0.0 if readings is None else readings.seconds,
         pairs=0 if readings is None else sum(reading.windows for reading in readings.readings),
-        real_tokens=0 if readings is None else readings.real_tokens,
-        padded_tokens=0 if readings is None else readings.padded_tokens,
+        real_tokens=None if positions is None else positions.real,
+        padded_tokens=None if positions is None else positions.padded,
     )

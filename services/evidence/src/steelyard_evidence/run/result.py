@@ -42,8 +42,10 @@ class Count(BaseModel):
 
 
 class Latency(BaseModel):
-    """Seconds per query of a warm model, one query at a time, so that nothing queues. `padding_waste` is the share of
-    the model's input positions that is padding; `throughput` is texts per second.
+    """Seconds per query of a warm model, one query at a time, so that nothing queues.
+
+    `padding_waste` is the share of the model's input positions that is padding, None where a server makes the batches;
+    `throughput` is texts per second.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -52,7 +54,7 @@ class Latency(BaseModel):
     p95: float
     longest: float
     throughput: float
-    padding_waste: float
+    padding_waste: float | None
 
 
 class Summary(BaseModel):
@@ -191,11 +193,16 @@ def _latency(records: Sequence[Record]) -> Latency | None:
     if not records:
         return None
     seconds = np.array([record.seconds for record in records])
-    padded = sum(record.padded_tokens for record in records)
     return Latency(
         p50=float(np.quantile(seconds, 0.5)),
         p95=float(np.quantile(seconds, 0.95)),
         longest=float(seconds.max()),
         throughput=sum(record.pairs for record in records) / max(float(seconds.sum()), 1e-9),
-        padding_waste=1.0 - sum(record.real_tokens for record in records) / max(padded, 1),
+        padding_waste=_padding_waste(records),
     )
+
+
+def _padding_waste(records: Sequence[Record]) -> float | None:
+    known = [(one.real_tokens, one.padded_tokens) for one in records if one.padded_tokens]
+    padded = sum(padded or 0 for _, padded in known)
+    return 1.0 - sum(real or 0 for real, _ in known) / padded if padded else None

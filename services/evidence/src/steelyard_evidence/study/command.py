@@ -2,13 +2,8 @@
 
 from pathlib import Path
 
-from steelyard_models.catalogue import load_catalogue
-from steelyard_models.errors import ModelError
-from steelyard_models.fetch import locate
-
 from ..cache_folder import default_cache
-from ..errors import RunError
-from ..run.local_reader import DEFAULT_MODEL
+from ..embedded_default import embedded_encoder
 from ..tell import Tell
 from .evaluation_data import load
 from .remembering import RememberingEncoder
@@ -20,10 +15,6 @@ def score_all(data: Path, cache: Path | None, tell: Tell) -> list[Scored]:
 
     Raises DatasetError without the data, RunError without the model.
     """
-    try:
-        model = load_catalogue().model(DEFAULT_MODEL)
-        encoder = RememberingEncoder(locate(model.name), threads=1, max_tokens=model.max_tokens)
-    except ModelError as error:
-        raise RunError(str(error)) from error
+    model, encoder = embedded_encoder(RememberingEncoder)
     collections = load(data, encoder.tokenizer.count)
     return Scorer(encoder, model.revision, default_cache() if cache is None else cache).score(collections, tell)

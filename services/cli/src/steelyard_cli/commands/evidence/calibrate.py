@@ -8,6 +8,7 @@ import typer
 from ... import options
 from ...terminal import Terminal
 from .laboratory import Bar, laboratory, policy
+from .reader import Reranker, TokenizerFolder, open_reader
 
 
 def register(app: typer.Typer) -> None:
@@ -24,6 +25,8 @@ def calibrate(
         Path | None, typer.Option("--current", help="Env file of the reranker; without it, the defaults.")
     ] = None,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that look through settings.")] = 2,
+    reranker: Reranker = None,
+    tokenizer: TokenizerFolder = None,
     as_json: options.Json = False,
 ) -> None:
     """Propose the settings of `adaptive` that reach a recall with the fewest tokens.
@@ -32,14 +35,15 @@ def calibrate(
     """
     from steelyard_evidence.calibrating import calibrate as search
     from steelyard_evidence.manifest import read_manifest
-    from steelyard_evidence.run.local_reader import LocalReader
 
     from ...render.calibration import calibration_view
 
     terminal = Terminal.open(as_json=as_json)
     now = policy(current)
     with laboratory(), Bar(terminal.err, wanted=not as_json) as bar:
-        found = search(read_manifest(manifest), LocalReader(), now, recall, bar.tell, workers=workers)
+        frozen = read_manifest(manifest)
+        with open_reader(reranker, tokenizer, current) as reader:
+            found = search(frozen, reader, now, recall, bar.tell, workers=workers)
     if as_json:
         terminal.result(found.as_json())
     else:

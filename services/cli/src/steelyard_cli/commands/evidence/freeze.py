@@ -9,18 +9,16 @@ from rich.text import Text
 
 from steelyard_contracts.enums import SearchType
 
-from ... import connection, options
+from ... import options
 from ...errors import ConfigurationError
-from ...settings import EvaluationSettings
 from ...terminal import Terminal
 from .laboratory import Bar, laboratory
+from .reader import Reranker, TokenizerFolder, open_reader
 
 if TYPE_CHECKING:
-    from steelyard_evidence.freeze.dataset import AnnotatedQuery
-    from steelyard_evidence.freeze.local_snapshot import Cut
-    from steelyard_evidence.freeze.sizes import Sizes
-    from steelyard_evidence.freeze.snapshot import Snapshot
-    from steelyard_evidence.run.local_reader import LocalReader
+    from steelyard_evidence.manifest import ModelIdentity
+    from steelyard_evidence.readers import BackendReader
+    from steelyard_models.tokenizer import TextTokenizer
 
 
 def register(app: typer.Typer) -> None:
@@ -59,6 +57,8 @@ def freeze(
     cache: Annotated[
         Path | None, typer.Option("--cache", help="Folder of vectors; without it, the user's cache.", file_okay=False)
     ] = None,
+    reranker: Reranker = None,
+    tokenizer: TokenizerFolder = None,
     timeout: Annotated[float, typer.Option(min=1.0, help="Longest silence of a service in seconds.")] = 60.0,
     as_json: options.Json = False,
     state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
@@ -67,10 +67,15 @@ def freeze(
 
     Vectors of texts that are read here are kept, so that a call that was interrupted goes on where it stopped.
     """
+    from steelyard_evidence.embedded_default import embedded_encoder
     from steelyard_evidence.freeze import build
+    from steelyard_evidence.freeze.dataset import read_dataset
     from steelyard_evidence.freeze.sizes import Sizes
-    from steelyard_evidence.manifest import ModelIdentity, write_manifest
-    from steelyard_evidence.run.local_reader import LocalReader
+    from steelyard_evidence.manifest import write_manifest
+    from steelyard_models.encoder import OnnxTextEncoder
+    from steelyard_models.tokenizer import TextTokenizer
+
+    from .sources import Source, running_stack
 
     terminal = Terminal.open(as_json=as_json)
     if (dataset is None) == (evaluation is None):
@@ -80,25 +85,31 @@ def freeze(
     if parent_tokens is not None and dataset is not None and corpus is None:
         raise ConfigurationError("--parent-tokens needs --corpus or --evaluation: the running stack cuts by itself")
     with laboratory(), Bar(terminal.err, wanted=not as_json) as bar:
-        reader = LocalReader()
-        tokenizer, sizes = reader.encoder.tokenizer, Sizes(chunk_tokens, parent_tokens)
+        model, encoder = embedded_encoder(OnnxTextEncoder)
+        source = Source(model, encoder, Sizes(chunk_tokens, parent_tokens), cache, bar)
         if evaluation is not None:
-            queries, snapshot = _evaluation(evaluation, questions, sizes, reader, cache, bar)
+            queries, snapshot = source.evaluation(evaluation, questions)
             name = evaluation
         elif dataset is not None:
-            queries, snapshot = _annotated(dataset, corpus, sizes, search_type, reader, cache, bar, timeout, state_dir)
-            name = dataset.stem
-        manifest = build.freeze(
-            name,
-            queries,
-            snapshot,
-            reranker=reader.identity,
-            tokenizer=ModelIdentity(name=tokenizer.path.parent.name, sha256=tokenizer.sha256),
-            candidates=candidates,
-            pair_limit=pair_limit or reader.longest_pair,
-            context_budget=context_budget,
-            on_queries=lambda done, of: bar.tell("retrieving", done, of),
-        )
+            queries, name = read_dataset(dataset), dataset.stem
+            snapshot = (
+                running_stack(encoder.tokenizer, search_type, timeout, state_dir)
+                if corpus is None
+                else source.folder(corpus)
+            )
+        with open_reader(reranker, tokenizer) as reader:
+            manifest = build.freeze(
+                name,
+                queries,
+                snapshot,
+                reranker=reader.identity,
+                tokenizer=_identity(TextTokenizer(reader.tokenizer)),
+                context_tokenizer=_identity(encoder.tokenizer),
+                candidates=candidates,
+                pair_limit=_pair_limit(pair_limit, reader),
+                context_budget=context_budget,
+                on_queries=partial(bar.tell, "retrieving"),
+            )
         written = write_manifest(manifest, out)
     units = [unit for query in written.queries for unit in query.units]
     found = sum(1 for unit in units if unit.places)
@@ -118,56 +129,22 @@ def freeze(
         terminal.show(Text(f"manifest: {out} ({written.sha256[:12]})"))
 
 
-def _evaluation(
-    name: str, questions: int, sizes: "Sizes", reader: "LocalReader", cache: Path | None, bar: Bar
-) -> "tuple[list[AnnotatedQuery], Snapshot]":
-    from steelyard_evidence.freeze import evaluation
-    from steelyard_evidence.study.evaluation_data import NAMES, read_one
+def _pair_limit(wanted: int | None, reader: "BackendReader") -> int:
+    """The pair limit of the manifest; raises ConfigurationError for one that the reranker does not have."""
+    from steelyard_reranker.backends.open import UNKNOWN_LIMIT
 
-    if name not in NAMES:
-        raise ConfigurationError(f"--evaluation {name!r} is none of {', '.join(NAMES)}")
-    collection = read_one(name, EvaluationSettings.folder())
-    count = reader.encoder.tokenizer.count
-    snapshot = _local(
-        lambda most: evaluation.texts_of(collection, count, most, partial(bar.tell, "cutting documents")),
-        *(sizes, reader, cache, bar),
-    )
-    return evaluation.queries_of(collection, questions), snapshot
+    if wanted is None and reader.longest_pair >= UNKNOWN_LIMIT:
+        raise ConfigurationError(
+            f"--pair-limit should be given: nothing says how long a pair {reader.identity.name} reads"
+        )
+    if wanted is not None and wanted > reader.longest_pair:
+        raise ConfigurationError(
+            f"--pair-limit {wanted} is more than the {reader.longest_pair} tokens that {reader.identity.name} reads"
+        )
+    return reader.longest_pair if wanted is None else wanted
 
 
-def _annotated(
-    dataset: Path,
-    corpus: Path | None,
-    sizes: "Sizes",
-    search_type: SearchType,
-    reader: "LocalReader",
-    cache: Path | None,
-    bar: Bar,
-    timeout: float,
-    state_dir: Path,
-) -> "tuple[list[AnnotatedQuery], Snapshot]":
-    from steelyard_evidence.freeze.dataset import read_dataset
-    from steelyard_evidence.freeze.folder import texts_of
+def _identity(tokenizer: "TextTokenizer") -> "ModelIdentity":
+    from steelyard_evidence.manifest import ModelIdentity
 
-    from ...stack_snapshot import StackSnapshot
-
-    queries = read_dataset(dataset)
-    tokenizer = reader.encoder.tokenizer
-    if corpus is None:
-        embedding, retriever = connection.embedding(timeout, state_dir), connection.retriever(timeout, state_dir)
-        return queries, StackSnapshot(embedding, retriever, tokenizer, search_type)
-    snapshot = _local(
-        lambda most: texts_of(corpus, tokenizer, most, partial(bar.tell, "cutting documents")),
-        *(sizes, reader, cache, bar),
-    )
-    return queries, snapshot
-
-
-def _local(cut: "Cut", sizes: "Sizes", reader: "LocalReader", cache: Path | None, bar: Bar) -> "Snapshot":
-    from steelyard_evidence.cache_folder import default_cache
-    from steelyard_evidence.freeze.local_snapshot import local_snapshot
-    from steelyard_evidence.run.local_reader import DEFAULT_MODEL
-    from steelyard_models.catalogue import load_catalogue
-
-    model, folder = load_catalogue().model(DEFAULT_MODEL), default_cache() if cache is None else cache
-    return local_snapshot(cut, sizes, model, reader.encoder, folder, partial(bar.tell, "reading texts"))
+    return ModelIdentity(name=tokenizer.path.parent.name, sha256=tokenizer.sha256)

@@ -10,6 +10,7 @@ from ... import options
 from ...exits import ExitCode
 from ...terminal import Terminal
 from .laboratory import laboratory, policy
+from .reader import Reranker, TokenizerFolder, open_reader
 
 
 def register(app: typer.Typer) -> None:
@@ -31,6 +32,8 @@ def gate(
             "--promote", help="Env file that the proposed one replaces when every gate passes.", dir_okay=False
         ),
     ] = None,
+    reranker: Reranker = None,
+    tokenizer: TokenizerFolder = None,
     as_json: options.Json = False,
 ) -> None:
     """Hold a proposed reranker against the release gates; exits 1 when one of them fails."""
@@ -38,7 +41,6 @@ def gate(
     from steelyard_evidence.gates.judge import judge
     from steelyard_evidence.gates.thresholds import read_gates
     from steelyard_evidence.manifest import read_manifest
-    from steelyard_evidence.run.local_reader import LocalReader
     from steelyard_evidence.run.result import read_run
 
     from ...render.evidence import gate_table
@@ -48,7 +50,9 @@ def gate(
         raise typer.BadParameter("--promote needs --proposed")
     wanted = policy(proposed)
     with laboratory():
-        verdicts = judge(read_gates(gates), read_manifest(manifest), read_run(run), wanted, LocalReader())
+        thresholds, frozen, measured = read_gates(gates), read_manifest(manifest), read_run(run)
+        with open_reader(reranker, tokenizer, proposed) as reader:
+            verdicts = judge(thresholds, frozen, measured, wanted, reader)
         passed = all(one.passed for one in verdicts)
         changed = passed and promote is not None and proposed is not None and put_in_place(proposed, promote)
     if as_json:

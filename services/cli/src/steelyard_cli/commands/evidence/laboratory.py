@@ -62,12 +62,17 @@ def policy(env_file: Path | None) -> "Policy":
 
     if env_file is None:
         return Policy()
+    with laboratory():
+        return read_policy(env_settings(env_file))
+
+
+def env_settings(env_file: Path) -> dict[str, str]:
+    """The settings of an env file, by name; raises ConfigurationError also for a name that no setting has."""
     settings = {name: value for name, (value, _) in read_env_file(env_file).items()}
     misspelt = unknown_names(settings)
     if misspelt:
         raise ConfigurationError("\n".join(f"{env_file}: {fault}" for fault in misspelt))
-    with laboratory():
-        return read_policy(settings)
+    return settings
 
 
 def numbers(text: str, option: str) -> tuple[int, ...]:

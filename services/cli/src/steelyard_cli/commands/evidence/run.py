@@ -8,6 +8,7 @@ import typer
 from ... import options
 from ...terminal import Terminal
 from .laboratory import Bar, laboratory, numbers, policy
+from .reader import Reranker, TokenizerFolder, open_reader
 
 
 def register(app: typer.Typer) -> None:
@@ -36,6 +37,8 @@ def run(
         bool,
         typer.Option("--oracle", help="Also the upper bound of windows centred on the evidence; never promotable."),
     ] = False,
+    reranker: Reranker = None,
+    tokenizer: TokenizerFolder = None,
     as_json: options.Json = False,
 ) -> None:
     """Compare three routes at one context budget and sweep pair length and candidate count.
@@ -43,7 +46,6 @@ def run(
     Interrupted, it goes on where it stopped when it is called again with the same arguments.
     """
     from steelyard_evidence.manifest import read_manifest
-    from steelyard_evidence.run.local_reader import LocalReader
     from steelyard_evidence.run.plan import Plan
     from steelyard_evidence.run.result import write_run
     from steelyard_evidence.run.runner import run_plan
@@ -64,7 +66,8 @@ def run(
     with laboratory(), Bar(terminal.err, wanted=not as_json) as bar:
         frozen = read_manifest(manifest)
         journal = out.with_name(f"{out.name}.unfinished")
-        done = run_plan(frozen, plan, LocalReader(), journal, bar.tell)
+        with open_reader(reranker, tokenizer, current, proposed) as reader:
+            done = run_plan(frozen, plan, reader, journal, bar.tell)
         write_run(done, out)
         journal.unlink()
     if as_json:
