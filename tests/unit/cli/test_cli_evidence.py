@@ -52,6 +52,13 @@ def test_inspect_says_it_in_words(files):
         (["--evidence", "8-18"], 2, "should be START:END"),
         (["--evidence", "8:18", "--strategy", "head_tail"], 2, "is none of only_second"),
         (["--evidence", "8:99"], 1, "is no span of a document of 27 characters"),
+        (["--evidence", "8:8"], 1, "is no span of a document"),
+        (["--evidence", "18:8"], 1, "is no span of a document"),
+        (["--evidence=-1:8"], 2, "should be START:END"),
+        (["--evidence", "8:18", "--limit", "9" * 30], 1, "can not bring the pair to 9999"),
+        (["--evidence", "8:18", "--query", " "], 2, "--query is blank"),
+        (["--evidence", "8:18", "--query", "\udcff"], 2, "--query is not UTF-8"),
+        (["--evidence", "8:18", "--tokenizer", "absent.json"], 2, "absent.json: No such file"),
         (["--evidence", "8:18", "--limit", "3"], 1, "leaves nothing beside 3 special tokens"),
         (["--evidence", "8:18", "--limit", "6", "--strategy", "only_first"], 1, "only_first can not bring"),
         (["--evidence", "8:18", "--encoding", "klingon"], 2, "no encoding 'klingon'"),
@@ -225,11 +232,22 @@ def test_a_malformed_gates_file_is_exit_2(release):
     assert "fixtures.required" in result.stderr
 
 
+def test_calibrate_proposes_nothing_from_ten_questions(release):
+    result = run("calibrate", release / "manifest.json", "--recall", "0.5", "--workers", "1")
+    assert result.exit_code == 0, result.stderr
+    assert "no proposal" in result.stdout
+    assert "MIN_VALUE_THRESHOLD=" not in result.stdout
+    assert "warning: there are 5 queries to choose on" in result.stdout
+
+
 def test_calibrate_prints_an_env_file_and_its_doubts(release):
+    from steelyard_evidence.manifest import write_manifest
+
+    write_manifest(manifest([query(number) for number in range(24)]), release / "manifest.json")
     result = run("calibrate", release / "manifest.json", "--recall", "0.5", "--workers", "1")
     assert result.exit_code == 0, result.stderr
     assert "MIN_VALUE_THRESHOLD=" in result.stdout
-    assert "warning: the settings were chosen on 5 queries" in result.stdout
+    assert "warning: the settings were chosen on 12 queries" in result.stdout
 
 
 @pytest.mark.parametrize("arguments", [[], ["--dataset", "a", "--evaluation", "b"], ["--evaluation", "nothing"]])

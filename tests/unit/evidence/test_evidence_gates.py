@@ -264,7 +264,10 @@ def test_gate_4_never_promotes_an_upper_bound(gates: Gates, tmp_path: Path) -> N
     [
         ("max_p95_ratio = 2.0", "", "segments.max_p95_ratio"),
         ("min_recall = 0.8", "min_recall = 80", "promotion.min_recall"),
-        ("min_recall", "min_recal", "promotion.min_recall"),
+        ("min_recall", "min_recal", "promotion.min_recall: is missing; promotion.min_recal: is no key of this file"),
+        ("min_recall = 0.8", "min_recall = nan", "promotion.min_recall: Input should be a finite number"),
+        ("min_queries = 10", "min_queries = true", "promotion.min_queries"),
+        ("[identity]", "[identty]", "identity: is missing; identty: is no key of this file"),
         ('"beginning"', '"begining"', "fixtures.required: 'begining' is none of"),
         ('"truncate", ', '"head_tail", ', "identity.allowed_policies.0"),
         ("[promotion]", "[promotion", "is no TOML"),
@@ -277,6 +280,27 @@ def test_a_malformed_gates_file_is_refused_by_key(tmp_path: Path, old: str, new:
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(GatesError, match=said):
         read_gates(path)
+
+
+def test_promotion_keeps_permissions_and_follows_links(tmp_path: Path) -> None:
+    real, live, proposed = tmp_path / "real.env", tmp_path / "reranker.env", tmp_path / "proposed.env"
+    real.write_text("RERANKER_TOP_N=3\n")
+    real.chmod(0o600)
+    live.symlink_to(real)
+    proposed.write_text("RERANKER_TOP_N=5\n")
+    assert promote(proposed, live)
+    assert live.is_symlink()
+    assert real.read_text() == "RERANKER_TOP_N=5\n"
+    assert [path.stat().st_mode & 0o777 for path in (real, previous_of(live))] == [0o600, 0o600]
+    rollback(live)
+    assert (real.read_text(), real.stat().st_mode & 0o777) == ("RERANKER_TOP_N=3\n", 0o600)
+
+
+def test_gate_2_turns_red_for_another_reranker() -> None:
+    frozen = manifest()
+    assert identity.reranker(frozen, frozen.reranker).passed
+    other = frozen.reranker.model_copy(update={"sha256": "0" * 64})
+    assert not identity.reranker(frozen, other).passed
 
 
 def test_promotion_keeps_the_previous_file_and_rollback_restores_it(tmp_path: Path) -> None:

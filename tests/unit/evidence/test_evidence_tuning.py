@@ -15,7 +15,7 @@ from steelyard_evidence.tuning.grid import adaptive_outcomes, grid, kept_rows
 from steelyard_evidence.tuning.outcome import Outcomes, joined
 from steelyard_evidence.tuning.slices import slice_outcomes
 from steelyard_reranker.selection import Candidate, Candidates, Embeddings, SelectionSettings, select
-from tests.unit.evidence.samples import FakeReader, candidate, manifest, unit
+from tests.unit.evidence.samples import IDENTITY, FakeReader, candidate, manifest, unit
 
 
 def case_of(seed: int, count: int = 12) -> tuple[Case, Candidates, Embeddings]:
@@ -153,8 +153,9 @@ def test_calibration_finds_what_drops_the_copies() -> None:
 
 @pytest.mark.usefixtures("few_settings")
 def test_calibration_says_what_the_data_can_not_support() -> None:
-    few = calibrate(manifest([question(number) for number in range(6)]), FakeReader(), Policy(), 0.99, lambda *_: None)
-    assert any("3 queries; below 30" in warning for warning in few.warnings)
+    few = calibrate(manifest([question(number) for number in range(40)]), FakeReader(), Policy(), 0.99, lambda *_: None)
+    assert few.settings is not None
+    assert any("20 queries; below 30" in warning for warning in few.warnings)
 
     absent = [question(number) for number in range(6)]
     for one in absent:
@@ -165,8 +166,7 @@ def test_calibration_says_what_the_data_can_not_support() -> None:
     assert out_of_reach.as_json()["settings"] is None
 
     unlike = [question(number) for number in range(60)]
-    for one in unlike[1::2]:
-        one.units.append(Unit(unit_id="lost", length=10))
+    unlike[1].units.append(Unit(unit_id="lost", length=10))
     unproven = calibrate(manifest(unlike), FakeReader(), Policy(), 0.99, lambda *_: None)
     assert any("the data does not prove 0.99" in warning for warning in unproven.warnings)
 
@@ -174,6 +174,44 @@ def test_calibration_says_what_the_data_can_not_support() -> None:
         manifest([question(number, copies=1) for number in range(60)]), FakeReader(), Policy(), 0.99, lambda *_: None
     )
     assert any("a slice of the top 2 is not shown to need more tokens" in warning for warning in plain.warnings)
+
+
+def nothing_relevant(number: int) -> FrozenQuery:
+    """Evidence that no candidate holds."""
+    return question(number).model_copy(update={"units": [Unit(unit_id="lost", length=10)]})
+
+
+def chosen_by_chance(number: int) -> FrozenQuery:
+    """On even queries the first candidate holds all of the evidence, on odd ones the worst of them does."""
+    made = question(number, copies=1)
+    held = made.candidates[0 if number % 2 == 0 else -1]
+    return made.model_copy(update={"units": [unit("only", held, fact=held.text)]})
+
+
+@pytest.mark.parametrize(
+    ("queries", "reader", "wanted", "said"),
+    [
+        ([question(number) for number in range(5)], FakeReader(), 0.5, "there are 3 queries to choose on"),
+        ([nothing_relevant(number) for number in range(30)], FakeReader(), 0.5, "hold 0.000 of the evidence"),
+        ([question(number) for number in range(30)], FakeReader(judge=lambda _: 0.5), 0.5, "alike in 30 of 30"),
+        ([chosen_by_chance(number) for number in range(40)], FakeReader(), 0.9, "it does not reach 0.9"),
+    ],
+    ids=["five", "irrelevant", "ties", "contradicted"],
+)
+@pytest.mark.usefixtures("few_settings")
+def test_data_that_supports_no_choice_gets_none(
+    queries: list[FrozenQuery], reader: FakeReader, wanted: float, said: str
+) -> None:
+    found = calibrate(manifest(queries), reader, Policy(), wanted, lambda *_: None)
+    assert (found.settings, found.proposed, found.environment()) == (None, None, {})
+    assert any(said in warning for warning in found.warnings), found.warnings
+    assert found.current.recall.n == len(queries) // 2
+
+
+def test_calibration_refuses_another_reranker_than_the_manifests() -> None:
+    other = FakeReader(identity=IDENTITY.model_copy(update={"sha256": "0" * 64}))
+    with pytest.raises(RunError, match="was frozen for reranker fake"):
+        calibrate(manifest([question(0), question(1)]), other, Policy(), 0.9, lambda *_: None)
 
 
 def test_calibration_needs_evidence_and_vectors() -> None:

@@ -14,6 +14,7 @@ from .manifest import FrozenCandidate, FrozenQuery, Manifest, Unit
 from .measures.bootstrap import difference
 from .policy import Policy
 from .run.reading import Reader
+from .run.runner import check_reranker
 from .tell import Tell
 from .tuning.case import Case, make_case
 from .tuning.gold import Gold
@@ -21,15 +22,22 @@ from .tuning.grid import adaptive_outcomes, grid
 from .tuning.outcome import Outcomes, Point
 from .tuning.slices import slice_outcomes
 
+LEAST = 10
+"""Queries to choose on below which there is no proposal."""
+
 FEW = 30
-"""Queries below which a proposal is hardly more than a guess."""
+"""Queries to choose on below which a proposal is hardly more than a guess."""
+
+_TIED = 1e-6
+"""Scores that differ by less than this tell no candidate from another."""
 
 
 @dataclass(frozen=True)
 class Proposal:
     """What calibration found.
 
-    `settings` is None when no setting reaches the recall. Points are on the queries that nothing was chosen on:
+    `settings` is None when no setting reaches the recall, or the data does not support a choice; `warnings` then say
+    why, and else what is not shown. Points are on the queries that nothing was chosen on:
     `proposed`, the policy as it is (`current`), and the shortest `slice` that reached the recall where it was chosen.
     """
 
@@ -73,8 +81,10 @@ def calibrate(
 ) -> Proposal:
     """Choose on every other query, test on the rest.
 
-    Raises RunError when the manifest has fewer than two queries with evidence, or no vectors.
+    Raises RunError when the manifest was frozen for another reranker, has fewer than two queries with evidence, or no
+    vectors.
     """
+    check_reranker(manifest, reader.identity)
     queries = [query for query in manifest.queries if query.units]
     if len(queries) < 2:
         raise RunError(f"manifest {manifest.name!r} has {len(queries)} queries with evidence; two are the least")
@@ -86,43 +96,64 @@ def calibrate(
     outcomes = adaptive_outcomes(
         cases, settings, workers=workers, on_cases=lambda done, of: tell("looking through settings", done, of)
     )
-    return _proposal(outcomes, slice_outcomes(cases), settings, wanted)
+    return _proposal(cases, outcomes, settings, wanted)
 
 
-def _proposal(outcomes: Outcomes, slices: Outcomes, settings: Sequence[SelectionSettings], wanted: float) -> Proposal:
-    even, odd = outcomes.even, outcomes.odd
+def _proposal(
+    cases: Sequence[Case], outcomes: Outcomes, settings: Sequence[SelectionSettings], wanted: float
+) -> Proposal:
+    even, odd, slices = outcomes.even, outcomes.odd, slice_outcomes(cases)
     ceiling = float(slices.even.recall[-1].mean())
     row, shortest = even.cheapest(wanted), slices.even.cheapest(wanted)
-    proposed = None if row is None else odd.point(row)
-    beside = None if shortest is None else slices.odd.point(shortest)
-    warnings = _warnings(even, odd, slices, row, shortest, wanted)
+    against = _against(cases, even, odd, row, ceiling, wanted)
+    if against:
+        row = None
     return Proposal(
         wanted=wanted,
         chosen_on=even.recall.shape[1],
         tested_on=odd.recall.shape[1],
         ceiling=ceiling,
         settings=None if row is None else settings[row],
-        proposed=proposed,
+        proposed=None if row is None else odd.point(row),
         current=odd.point(0),
-        slice=beside,
-        warnings=tuple(warnings),
+        slice=None if shortest is None else slices.odd.point(shortest),
+        warnings=tuple(against if row is None else _doubts(even, odd, slices, row, shortest, wanted)),
     )
 
 
-def _warnings(
-    even: Outcomes, odd: Outcomes, slices: Outcomes, row: int | None, shortest: int | None, wanted: float
+def _against(
+    cases: Sequence[Case], even: Outcomes, odd: Outcomes, row: int | None, ceiling: float, wanted: float
 ) -> list[str]:
+    """What forbids a proposal: it would be a guess, or the queries that it was not chosen on contradict it."""
     said = []
-    if even.recall.shape[1] < FEW:
-        said.append(f"the settings were chosen on {even.recall.shape[1]} queries; below {FEW} that is hardly a choice")
-    ceiling = float(slices.even.recall[-1].mean())
+    if even.recall.shape[1] < LEAST:
+        said.append(
+            f"there are {even.recall.shape[1]} queries to choose on; from fewer than {LEAST} a choice among"
+            f" {len(even.names)} settings is a guess"
+        )
+    level = sum(len(case) > 1 and float(np.ptp(case.scores)) < _TIED for case in cases)
+    if 2 * level > len(cases):
+        said.append(f"the reranker scores all candidates alike in {level} of {len(cases)} queries")
     if ceiling < wanted:
         said.append(f"the candidates hold {ceiling:.3f} of the evidence; retrieval, not selection, misses {wanted:g}")
     elif row is None:
         best = float(even.recall.mean(axis=1).max())
         said.append(f"no setting of the grid reaches {wanted:g}; the best one has {best:.3f}")
-    if row is None:
-        return said
+    elif (point := odd.point(row)).recall.high < wanted:
+        said.append(
+            f"on the queries that it was not chosen on, the choice has recall {point.recall.mean:.3f}"
+            f" [{point.recall.low:.3f}, {point.recall.high:.3f}]: it does not reach {wanted:g}"
+        )
+    return said
+
+
+def _doubts(
+    even: Outcomes, odd: Outcomes, slices: Outcomes, row: int, shortest: int | None, wanted: float
+) -> list[str]:
+    """What a proposal has not been shown to do."""
+    said = []
+    if even.recall.shape[1] < FEW:
+        said.append(f"the settings were chosen on {even.recall.shape[1]} queries; below {FEW} that is hardly a choice")
     point = odd.point(row)
     if point.recall.low < wanted:
         said.append(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..atomic import write_atomically
+from ..atomic import mode_of, write_atomically
 from ..errors import PromotionError
 
 _SUFFIX = ".previous"
@@ -21,7 +21,7 @@ def promote(proposed: Path, config: Path) -> bool:
     new, old = _read(proposed), _read(config)
     if new == old:
         return False
-    write_atomically(previous_of(config), old)
+    write_atomically(previous_of(config), old, mode_of(config))
     write_atomically(config, new)
     return True
 

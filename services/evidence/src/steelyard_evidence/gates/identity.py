@@ -16,7 +16,7 @@ from steelyard_reranker.pairs import (
 )
 
 from ..errors import InspectionError, LaboratoryError
-from ..manifest import FrozenCandidate, Manifest
+from ..manifest import FrozenCandidate, Manifest, ModelIdentity
 from ..policy import Policy
 from ..run.reading import Reader
 from ..run.result import Run
@@ -59,6 +59,17 @@ def declared(gate: IdentityGate, manifest: Manifest, run: Run, proposed: Policy)
             f"{limit} tokens; at least {gate.min_pair_limit}",
         ),
     ]
+
+
+def reranker(manifest: Manifest, reading: ModelIdentity) -> Verdict:
+    """That the reranker which reads here is the one that the manifest was frozen for."""
+    frozen = manifest.reranker
+    return Verdict(
+        GATE,
+        "the reranker is the manifest's",
+        reading.sha256 == frozen.sha256,
+        f"{reading.name} ({reading.sha256[:12]}), frozen for {frozen.name} ({frozen.sha256[:12]})",
+    )
 
 
 def supported(pair_format: PairFormat, pairs: PairSettings) -> Verdict:

@@ -17,6 +17,7 @@ def judge(gates: Gates, manifest: Manifest, run: Run, proposed: Policy, reader: 
     """Every check of every gate, in order; what can not be checked because another check failed is left out."""
     pairs = proposed.effective_pairs(manifest.pair_limit)
     verdicts = replay(gates.fixtures.required, reader.pair_format, pairs)
+    verdicts.append(identity.reranker(manifest, reader.identity))
     verdicts += identity.declared(gates.identity, manifest, run, proposed)
     length = identity.supported(reader.pair_format, pairs)
     verdicts.append(length)

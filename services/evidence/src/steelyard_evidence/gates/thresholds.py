@@ -60,7 +60,7 @@ class Gates(Request):
 
 
 def read_gates(path: Path) -> Gates:
-    """Read a gates file; raises GatesError naming the key."""
+    """Read a gates file; raises GatesError naming every key that is wrong."""
     try:
         data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -70,9 +70,14 @@ def read_gates(path: Path) -> Gates:
     try:
         gates = Gates.model_validate(data)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        raise GatesError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        faults = error.errors(include_input=False, include_url=False)
+        said = "; ".join(f"{'.'.join(map(str, one['loc']))}: {_said(one['type'], one['msg'])}" for one in faults)
+        raise GatesError(f"{path}: {said}") from error
     unknown = [name for name in gates.fixtures.required if name not in NAMES]
     if unknown:
         raise GatesError(f"{path}: fixtures.required: {unknown[0]!r} is none of {', '.join(NAMES)}")
     return gates
+
+
+def _said(kind: str, message: str) -> str:
+    return {"extra_forbidden": "is no key of this file", "missing": "is missing"}.get(kind, message)

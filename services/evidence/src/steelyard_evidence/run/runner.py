@@ -6,7 +6,7 @@ from pathlib import Path
 from steelyard_reranker.pairs import PairSettings
 
 from ..errors import RunError
-from ..manifest import FrozenCandidate, FrozenQuery, Manifest
+from ..manifest import FrozenCandidate, FrozenQuery, Manifest, ModelIdentity
 from ..tell import Tell
 from .applied import reranked, retrieved
 from .hardware import hardware
@@ -23,11 +23,7 @@ def run_plan(manifest: Manifest, plan: Plan, reader: Reader, journal_path: Path,
 
     Raises RunError when the reader is another model than the manifest's, and what the reader raises.
     """
-    if reader.identity.sha256 != manifest.reranker.sha256:
-        raise RunError(
-            f"the manifest was frozen for reranker {manifest.reranker.name} ({manifest.reranker.sha256[:12]}),"
-            f" this is {reader.identity.name} ({reader.identity.sha256[:12]})"
-        )
+    check_reranker(manifest, reader.identity)
     parts = list(plan.parts())
     identity = {"manifest": manifest.sha256, "plan": plan.sha256(), "reranker": reader.identity.sha256}
     of = len(parts) * len(manifest.queries)
@@ -50,6 +46,15 @@ def run_plan(manifest: Manifest, plan: Plan, reader: Reader, journal_path: Path,
             load_seconds=reader.load_seconds,
             first_read_seconds=known.first_seconds,
             parts=summaries,
+        )
+
+
+def check_reranker(manifest: Manifest, identity: ModelIdentity) -> None:
+    """Raise RunError when the manifest was frozen for another reranker than this one."""
+    if identity.sha256 != manifest.reranker.sha256:
+        raise RunError(
+            f"the manifest was frozen for reranker {manifest.reranker.name} ({manifest.reranker.sha256[:12]}),"
+            f" this is {identity.name} ({identity.sha256[:12]}); --reranker names the one that reads"
         )
 
 

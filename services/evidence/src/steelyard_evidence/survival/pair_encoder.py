@@ -84,8 +84,8 @@ class PairEncoder:
         """
         if limit <= self.special_tokens:
             raise PairLimitError(f"a pair limit of {limit} leaves nothing beside {self.special_tokens} special tokens")
-        self._limited.enable_truncation(limit, strategy=strategy.value)
         try:
+            self._limited.enable_truncation(limit, strategy=strategy.value)
             encoding = self._limited.encode(query, document)
         except Exception as error:  # tokenizers raises bare Exception
             raise PairLimitError(f"{strategy} can not bring the pair to {limit} tokens: {error}") from error
