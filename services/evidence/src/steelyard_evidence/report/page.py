@@ -95,7 +95,7 @@ def _recall(run: Run) -> str:
         series.append(Series(name, dots, colour, joined=axis in (Axis.PAIR_LENGTH, Axis.CANDIDATES)))
         rows += [
             [
-                part.key,
+                _name(part),
                 _interval(part.pooled.recall),
                 f"{part.pooled.context_tokens.mean:.0f}",
                 _interval(part.pooled.ndcg),
@@ -133,7 +133,7 @@ def _latency(run: Run) -> str:
     ]
     rows = [
         [
-            part.key,
+            _name(part),
             *(f"{value:.3f}" for value in (one.p50, one.p95, one.longest)),
             f"{one.throughput:.1f}",
             "not told" if one.padding_waste is None else f"{one.padding_waste:.1%}",
@@ -141,8 +141,8 @@ def _latency(run: Run) -> str:
         for part, one in measured
     ]
     note = (
-        '<p class="dim">Reranking time per query of a warm model, one query at a time, so nothing queues. Padding waste'
-        " is the share of the model's input positions that are padding, in the batches that were sent.</p>"
+        '<p class="dim lead">Reranking time per query of a warm model, one query at a time, so nothing queues. Padding'
+        " waste is the share of the model's input positions that are padding, in the batches that were sent.</p>"
     )
     chart = row_chart("Seconds per query", "seconds", names, series)
     table = _table(["part", "median s", "p95 s", "longest s", "texts/s", "padding waste"], rows)
@@ -181,10 +181,13 @@ _AXIS_NAMES = {
 
 
 def _route_row(part: PartResult) -> list[str]:
-    name = part.key if part.promotable else f"{part.key} (upper bound, not promotable)"
     counts = [part.pooled.boundaries[boundary] for boundary in Boundary]
     fates = [f"{count.full} / {count.partial} / {count.lost}" for count in counts]
-    return [name, _interval(part.pooled.recall), *fates, f"{part.pooled.context_tokens.mean:.0f}"]
+    return [_name(part), _interval(part.pooled.recall), *fates, f"{part.pooled.context_tokens.mean:.0f}"]
+
+
+def _name(part: PartResult) -> str:
+    return part.key if part.promotable else f"{part.key}, not promotable"
 
 
 def _figure(caption: str, axes: Axes, series: Sequence[Series], table: str) -> str:
@@ -194,8 +197,14 @@ def _figure(caption: str, axes: Axes, series: Sequence[Series], table: str) -> s
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{_cells(row)}</tr>" for row in rows)
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cells(row: Sequence[str]) -> str:
+    """A part's name may be broken after its axis, so that a narrow screen has room for figures."""
+    name, *figures = (escape(cell) for cell in row)
+    return f"<td>{name.replace(':', ':<wbr>')}</td>{''.join(f'<td>{cell}</td>' for cell in figures)}"
 
 
 def _interval(mean: Mean) -> str:

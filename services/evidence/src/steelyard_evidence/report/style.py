@@ -23,12 +23,14 @@ figcaption{font-weight:600;margin-bottom:.3rem}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;font-size:.86rem;font-variant-numeric:tabular-nums;margin-top:.6rem;width:100%}
 th,td{padding:.22rem .55rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--rule)}
-th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:var(--bg)}
+th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:var(--bg);
+white-space:normal;overflow-wrap:break-word;max-width:18rem}
 figure th:first-child,figure td:first-child{background:var(--card)}
 th{font-weight:600;color:var(--dim)}
 details>summary{cursor:pointer;color:var(--dim);font-size:.9rem;margin-top:.5rem}
 @media(max-width:600px){body{padding:.7rem;font-size:15px}figure{padding:.5rem}.tick,.axis{font-size:20px}
-dl{grid-template-columns:1fr}dt{margin-top:.35rem}}
-@media print{body{max-width:none;padding:0;font-size:10pt}figure{break-inside:avoid;border-color:#bbb}
+dl{grid-template-columns:1fr}dt{margin-top:.35rem}th:first-child,td:first-child{max-width:8.5rem}}
+@media print{body{max-width:none;padding:0;font-size:10pt}figure{border-color:#bbb;box-decoration-break:clone}
+h2,figcaption,.chart,.lead{break-after:avoid}.chart,.legend,tr{break-inside:avoid}.chart{max-height:14cm}
 .scroll{overflow:visible}th,td{padding:.12rem .3rem;font-size:8pt}details{display:block}}
 """ + "".join(f".s{number}{{stroke:var(--s{number});fill:var(--s{number})}}" for number in range(8))
