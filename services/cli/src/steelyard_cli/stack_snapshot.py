@@ -17,8 +17,6 @@ from .errors import BrokenReplyError
 class StackSnapshot:
     """Candidates as the stack retrieves them now, with their vectors. Tokens that it does not tell are counted here."""
 
-    preprocessing = "as ingested"
-
     def __init__(
         self, embedding: Service, retriever: Service, tokenizer: TextTokenizer, search_type: SearchType
     ) -> None:
@@ -26,6 +24,7 @@ class StackSnapshot:
         self._retriever = retriever
         self._tokenizer = tokenizer
         self._search_type = search_type
+        self.preprocessing = f"as ingested, searched {search_type}"
         self._revisions: set[tuple[str, str]] = set()
         self._model: ModelIdentity | None = None
 
