@@ -74,6 +74,7 @@ def test_candidates_are_frozen_as_they_came(snapshot, double):
     assert (snapshot.embedding_model.name, snapshot.embedding_model.sha256) == ("mini", "abc")
     asked = double.calls[-1].json()
     assert (asked["k"], asked["search_type"], asked["reranking_strategy"]) == (7, "hybrid", "adaptive")
+    assert snapshot.preprocessing == "as ingested, searched hybrid"
 
 
 def test_the_revision_is_that_of_what_was_seen(snapshot, double):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from steelyard_contracts.enums import PairPolicy
+from steelyard_models.tokenizer import TextTokenizer
 
 from ..errors import DatasetError
 from ..manifest import FrozenQuery, Manifest, ModelIdentity
@@ -64,3 +65,8 @@ def freeze(
         context_budget=context_budget,
         queries=frozen,
     )
+
+
+def tokenizer_identity(tokenizer: TextTokenizer) -> ModelIdentity:
+    """A tokenizer by its folder's name and the hash of its file."""
+    return ModelIdentity(name=tokenizer.path.parent.name, sha256=tokenizer.sha256)

@@ -3,7 +3,14 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+)
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +29,8 @@ from steelyard_runtime.blocking import Workers
 from ..embedded_default import embedded_encoder
 from ..errors import RunError
 from ..policy import reranker_settings
-from .backend_reader import BackendReader
+from .backend_reader import BackendReader, identity_of
+from .remembered import RememberedBackend
 from .service import ServiceBackend, ServiceFacts
 
 _IN_PROCESS = frozenset({"local", "onnx"})
@@ -38,9 +46,12 @@ class Opened(NamedTuple):
 
 
 @contextmanager
-def open_embedded() -> Iterator[BackendReader]:
-    """The embedded default's reranker, late interaction; raises RunError when its files are absent or damaged."""
-    with open_settings(reranker_settings({})) as reader:
+def open_embedded(remember: Path | None = None) -> Iterator[BackendReader]:
+    """The embedded default's reranker, late interaction; raises RunError when its files are absent or damaged.
+
+    `remember` is a folder where its scores are kept for the next call; times then say nothing.
+    """
+    with _reader(_of_settings(reranker_settings({}), remember), in_process=True) as reader:
         yield reader
 
 
@@ -69,10 +80,10 @@ def open_service(url: str, token: str | None, tokenizer: Path | None) -> Iterato
 @contextmanager
 def _reader(opening: AbstractAsyncContextManager[Opened], *, in_process: bool) -> Iterator[BackendReader]:
     started = time.perf_counter()
-    with asyncio.Runner() as runner, ExitStack() as closing:
+    with asyncio.Runner() as runner, ExitStack() as ending:
         try:
             stack = AsyncExitStack()
-            closing.callback(lambda: runner.run(stack.aclose()))
+            ending.callback(lambda: runner.run(stack.aclose()))
             opened = runner.run(stack.enter_async_context(opening))
             if not in_process:
                 # A server's revision is known once it was asked; a model here must stay cold for the first reading.
@@ -84,7 +95,7 @@ def _reader(opening: AbstractAsyncContextManager[Opened], *, in_process: bool) -
 
 
 @asynccontextmanager
-async def _of_settings(settings: RerankerSettings) -> AsyncIterator[Opened]:
+async def _of_settings(settings: RerankerSettings, remember: Path | None = None) -> AsyncIterator[Opened]:
     scoring, probing = pools = [Workers(name, threads=1) for name in ("scoring", "probing")]
     try:
         async with open_backend(
@@ -95,7 +106,13 @@ async def _of_settings(settings: RerankerSettings) -> AsyncIterator[Opened]:
                     f"RERANK_BACKEND={settings.rerank_backend}: without RERANK_MODEL_DIR, a folder with the model's"
                     " tokenizer.json, nobody here can measure pairs"
                 )
-            yield Opened(opened.backend, opened.pair_format, _tokenizer_of(settings))
+            tokenizer = _tokenizer_of(settings)
+            if remember is None:
+                yield Opened(opened.backend, opened.pair_format, tokenizer)
+                return
+            file = remember / "scores" / f"{identity_of(opened.backend).sha256[:16]}.sqlite"
+            with closing(RememberedBackend(opened.backend, file)) as backend:
+                yield Opened(backend, opened.pair_format, tokenizer)
     finally:
         for workers in pools:
             workers.close()

@@ -8,8 +8,7 @@ from .conditions import NEAR_COPIES, NOISE
 from .equal_recall import Crossing, crossing
 from .scoring import CANDIDATES
 from .study import HOME, ROBUST_SHARE, SHARES, Study
-
-_TITLES = {"chunking_eval": "chunking_eval", "hotpotqa": "HotpotQA", "musique": "MuSiQue"}
+from .titles import title_of
 
 
 def page(study: Study, picture: str | None) -> str:
@@ -30,7 +29,7 @@ def page(study: Study, picture: str | None) -> str:
 
 
 def _opening(study: Study) -> str:
-    counted = ", ".join(f"{_TITLES.get(name, name)} ({count})" for name, count in study.questions.items())
+    counted = ", ".join(f"{title_of(name)} ({count})" for name, count in study.questions.items())
     return f"""# Selection: what each method costs
 
 Written by `steelyard evidence study --write docs/tune/selection.md`. How many tokens of context does each method of
@@ -193,7 +192,7 @@ def _robust(study: Study) -> str:
         "",
         "| data set | setting |",
         "|---|---|",
-        *(f"| {_TITLES.get(name, name)} | {profile} |" for name, profile in study.profiles.items()),
+        *(f"| {title_of(name)} | {profile} |" for name, profile in study.profiles.items()),
         "",
     ]
     return "\n".join(lines)
@@ -228,7 +227,7 @@ def _grid(study: Study, rows: Mapping[tuple[str, str], Sequence[Row]], wanted: S
                 f"{row.point.recall.mean:.3f} @ {row.point.tokens.mean:.0f}" if (row := found[one].get(method)) else "–"
                 for one in conditions
             ]
-            yield f"| {_TITLES.get(name, name)} | {method} | {' | '.join(cells)} |"
+            yield f"| {title_of(name)} | {method} | {' | '.join(cells)} |"
 
 
 def _method(study: Study) -> str:
@@ -257,7 +256,7 @@ def _at_share(study: Study, cell: Cell, share: float) -> list[Row]:
 
 
 def _name(cell: Cell) -> str:
-    return _TITLES.get(cell.collection, cell.collection)
+    return title_of(cell.collection)
 
 
 def _interval(one: Interval) -> str:

@@ -16,9 +16,7 @@ from .laboratory import Bar, laboratory
 from .reader import Reranker, TokenizerFolder, open_reader
 
 if TYPE_CHECKING:
-    from steelyard_evidence.manifest import ModelIdentity
     from steelyard_evidence.readers import BackendReader
-    from steelyard_models.tokenizer import TextTokenizer
 
 
 def register(app: typer.Typer) -> None:
@@ -48,8 +46,9 @@ def freeze(
         typer.Option(min=64, max=1_000_000, help="Read the larger texts around the chunks that are found, this long."),
     ] = None,
     search_type: Annotated[
-        SearchType, typer.Option("--search-type", help="How the running stack searches.")
-    ] = SearchType.SIMILARITY,
+        SearchType,
+        typer.Option("--search-type", envvar="SEARCH_TYPE", help="How the running stack is searched."),
+    ] = SearchType.HYBRID,
     pair_limit: Annotated[
         int | None, typer.Option(min=1, help="Tokens of the longest pair; without it, the reranker's own limit.")
     ] = None,
@@ -103,8 +102,8 @@ def freeze(
                 queries,
                 snapshot,
                 reranker=reader.identity,
-                tokenizer=_identity(TextTokenizer(reader.tokenizer)),
-                context_tokenizer=_identity(encoder.tokenizer),
+                tokenizer=build.tokenizer_identity(TextTokenizer(reader.tokenizer)),
+                context_tokenizer=build.tokenizer_identity(encoder.tokenizer),
                 candidates=candidates,
                 pair_limit=_pair_limit(pair_limit, reader),
                 context_budget=context_budget,
@@ -142,9 +141,3 @@ def _pair_limit(wanted: int | None, reader: "BackendReader") -> int:
             f"--pair-limit {wanted} is more than the {reader.longest_pair} tokens that {reader.identity.name} reads"
         )
     return reader.longest_pair if wanted is None else wanted
-
-
-def _identity(tokenizer: "TextTokenizer") -> "ModelIdentity":
-    from steelyard_evidence.manifest import ModelIdentity
-
-    return ModelIdentity(name=tokenizer.path.parent.name, sha256=tokenizer.sha256)
