@@ -149,6 +149,12 @@ def test_run_refuses_a_changed_manifest(release):
     assert "its content has the hash" in result.stderr
 
 
+def test_a_value_that_is_swept_twice_is_one_part(release):
+    carry_out(release, "--limits", "40,200,40", "--counts", "2,2")
+    parts = [(one["axis"], one["label"]) for one in json.loads((release / "run.json").read_text())["parts"]]
+    assert len(parts) == len(set(parts)) == 6
+
+
 @pytest.mark.parametrize(("option", "value"), [("--limits", "12,x"), ("--counts", "0")])
 def test_run_refuses_a_sweep_of_nonsense(release, option, value):
     result = run("run", release / "manifest.json", "--out", release / "run.json", option, value)

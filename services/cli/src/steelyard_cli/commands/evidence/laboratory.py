@@ -76,11 +76,11 @@ def env_settings(env_file: Path) -> dict[str, str]:
 
 
 def numbers(text: str, option: str) -> tuple[int, ...]:
-    """Positive integers between commas; raises ConfigurationError."""
+    """Positive integers between commas, each once; raises ConfigurationError."""
     try:
         found = tuple(int(part) for part in text.split(",") if part.strip())
     except ValueError:
         raise ConfigurationError(f"{option} {text!r} should be numbers between commas") from None
     if any(number < 1 for number in found):
         raise ConfigurationError(f"{option} {text!r} should be positive numbers")
-    return found
+    return tuple(dict.fromkeys(found))
