@@ -28,6 +28,7 @@ from steelyard_contracts.health import Readiness
 from . import context, strict_json
 from .metrics import Metrics
 from .retry_budget import RetryBudget
+from .turns import Turns
 from .upstream_errors import Faults, NoReplyError
 from .upstream_guard import UpstreamGuard
 
@@ -54,6 +55,9 @@ class RawReply:
     headers: Mapping[str, str]
     body: bytes
 
+
+_TURNS = Turns()
+"""Of all that goes on after a neighbour's reply in this process."""
 
 _REUSED: ContextVar[bool] = ContextVar("steelyard_connection_reused", default=False)
 """Whether the request that is being sent goes over a connection that has served before."""
@@ -213,7 +217,9 @@ class Upstream:
 
     async def _post_once(self, path: str, payload: Mapping[str, Any] | BaseModel, share: float) -> Any:
         async with self._posted(path, payload, share, streamed=False) as response:
-            return self._parsed(await self._read(response))
+            body = await self._read(response)
+        await _TURNS.take()
+        return self._parsed(body)
 
     @asynccontextmanager
     async def _posted(
