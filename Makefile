@@ -10,7 +10,7 @@ LAB     ?= /tmp/steelyard-lab
 EDITABLE := $(foreach d,$(DISTS),-e services/$(d))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models demo test lint types imports unit deploy-test deploy-lint lab-test clients-test faults bench lock \
+.PHONY: help setup models demo test lint types imports unit deploy-test deploy-lint lab-test clients-test fuzz faults bench lock \
   generate clean
 
 help: ## Print this help
@@ -79,6 +79,11 @@ clients-test: models ## Try other makers' OpenAI clients against the gateway, fr
 	  .venv-clients/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/clients.lock; }
 	$(BIN)/python -m tests.clients
 
+fuzz: models ## Send every service what its OpenAPI allows and forbids, with Schemathesis from an environment of its own
+	test -x .venv-fuzz/bin/schemathesis || { $(PYTHON) -m venv .venv-fuzz && \
+	  .venv-fuzz/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/fuzz.lock; }
+	$(BIN)/python -m tests.fuzz
+
 faults: models ## Run the whole fault matrix (5 seeds) and 1,000 disconnects; `make test` runs a part of both
 	$(BIN)/python -m tests.faults.matrix --seeds 5
 	$(BIN)/python -m tests.faults.disconnects --count 1000
@@ -87,9 +92,9 @@ bench: models ## Run the benchmarks; they print figures and assert nothing
 	$(BIN)/python -m tests.bench
 
 lock: ## Renew requirements/*.lock; takes only releases that are at least 14 days old
-	for name in runtime dev bench clients; do uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links \
+	for name in runtime dev bench clients fuzz; do uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links \
 	  --python-version 3.11 --exclude-newer "14 days" --custom-compile-command "make lock" \
 	  requirements/$$name.in -o requirements/$$name.lock || exit 1; done
 
 clean: ## Remove the environment and what a demo left
-	rm -rf $(VENV) .venv-ansible .venv-lint .venv-bench .venv-clients .steelyard
+	rm -rf $(VENV) .venv-ansible .venv-lint .venv-bench .venv-clients .venv-fuzz .steelyard

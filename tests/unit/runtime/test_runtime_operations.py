@@ -170,7 +170,16 @@ def test_openapi_shows_problems_and_no_framework_errors() -> None:
     assert "HTTPValidationError" not in json.dumps(document)
     for path, operations in document["paths"].items():
         for operation in operations.values():
-            assert "default" in operation["responses"], path
+            kind, name = (
+                ("application/json", "OpenAIErrorReply")
+                if path == "/v1/domain"
+                else ("application/problem+json", "Problem")
+            )
+            described = operation["responses"]["default"]["content"]
+            assert described == {kind: {"schema": {"$ref": f"#/components/schemas/{name}"}}}, path
+    schemas = document["components"]["schemas"]
+    assert {"Problem", "OpenAIErrorReply", "OpenAIError", "ErrorCode", "FieldFault"} <= set(schemas)
+    assert list(document["paths"]["/metrics"]["get"]["responses"]["200"]["content"]) == ["text/plain"]
 
 
 def test_policy_hash_is_of_the_content() -> None:

@@ -247,6 +247,23 @@ class Problem(Response):
     errors: list[FieldFault] = Field(default_factory=list)
 
 
+class OpenAIError(Response):
+    """OpenAI's error object; `code`, `stage` and `request_id` are those of a problem document."""
+
+    message: str
+    type: str
+    param: str | None = None
+    code: ErrorCode
+    stage: Stage
+    request_id: str
+
+
+class OpenAIErrorReply(Response):
+    """The body of every error on OpenAI's routes, and of the event that ends a stream which broke."""
+
+    error: OpenAIError
+
+
 class SteelyardError(Exception):
     """An error with a code; the app factory turns it into a problem document.
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from json import JSONDecodeError
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
@@ -35,6 +35,31 @@ UPLOAD_PATH = "/v1/dataprep/ingest"
 
 _FIELDS = frozenset({"files", "scope", "wait", "text_column", "link_list"})
 _MAX_LINKS = 1000
+_FORM: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
+                        "link_list": {"type": "string"},
+                        "scope": {"type": "string"},
+                        "text_column": {"type": "string"},
+                        "wait": {"type": "string", "enum": ["true", "false", ""]},
+                    },
+                    "additionalProperties": False,
+                }
+            }
+        },
+    }
+}
+"""What `ingest` takes, in OpenAPI's words: it reads its form itself."""
+_REPORTED: dict[int | str, dict[str, Any]] = {
+    207: {"model": Job, "description": "Some files were rejected."},
+    "default": {"model": Job, "description": "Every file was rejected; the status is the first one's."},
+}
 
 _Scopes = Annotated[list[str] | None, Query()]
 
@@ -54,16 +79,16 @@ def _dataprep(request: Request) -> Dataprep:
     return running
 
 
-@router.post("/ingest", response_model=Job)
+@router.post("/ingest", response_model=Job, openapi_extra=_FORM, responses=_REPORTED)
 async def ingest(
     request: Request, dataprep: Annotated[Dataprep, Depends(_dataprep)], scopes: _Scopes = None
 ) -> Response:
     """Take in files (multipart field `files`, as many as you like) and links (`link_list`, a JSON list).
 
-    Optional fields: `scope`; `text_column`, the one column of CSV and JSONL files that becomes text; `wait=false` to
-    get the job at once. The query's `scopes`, if it has any, are those that `scope` must be one of. The reply has one
-    result per file and link, files first: status 200 when all were taken in, 207 when some were rejected, the error's
-    own status when all were.
+    Optional fields, an empty one like none: `scope`; `text_column`, the one column of CSV and JSONL files that becomes
+    text; `wait=false` to get the job at once. The query's `scopes`, if it has any, are those that `scope` must be one
+    of. The reply has one result per file and link, files first: status 200 when all were taken in, 207 when some were
+    rejected, the error's own status when all were.
     """
     async with whole_form(request) as form:
         _refuse_unknown(form)

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from fastapi.routing import APIRoute
 
 from steelyard_contracts.enums import Stage
-from steelyard_contracts.errors import ErrorCode, Problem
+from steelyard_contracts.errors import ErrorCode
 from steelyard_contracts.health import HealthCheck, Info, Statistics
 
-from . import logs, middleware, problems
+from . import logs, middleware, openapi, problems
 from .body import StrictRoute
 from .guard import Guard, TokenGuard
 from .health import Health, Probe
@@ -28,10 +28,6 @@ VERSION = "0.1.0"
 _TOKEN = re.compile(r"(?!changeme)[\x21-\x7e]{16,}", re.IGNORECASE)
 _LEAST_DIFFERENT = 4
 _MIB = 2**20
-_PROBLEM: dict[str, Any] = {
-    "model": Problem,
-    "description": "A problem document (RFC 9457); `code` says which error it is.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +107,8 @@ def create_app(
         lifespan=run,
         docs_url=None,
         redoc_url=None,
-        responses={"default": _PROBLEM},
+        # Says that errors are described, so that FastAPI describes none of its own; `openapi` says how.
+        responses={"default": {}},
     )
     app.router.route_class = StrictRoute
     app.state.policy_hash = policy
@@ -135,6 +132,7 @@ def create_app(
         _require_strict_routes(router)
         app.include_router(router)
     app.include_router(_operations(service, policy, metrics))
+    openapi.install(app, service.openai_paths)
     return app
 
 
@@ -211,7 +209,7 @@ def _operations(service: Service, policy: str, metrics: Metrics) -> APIRouter:
             models={**service.models, **facts.models},
         )
 
-    @router.get("/metrics")
+    @router.get("/metrics", response_class=PlainTextResponse)
     async def prometheus() -> Response:
         """Metrics in Prometheus's text format."""
         return Response(metrics.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")

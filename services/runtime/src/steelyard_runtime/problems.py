@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from steelyard_contracts import headers
 from steelyard_contracts.enums import Stage
-from steelyard_contracts.errors import ErrorCode, Problem, SteelyardError
+from steelyard_contracts.errors import ErrorCode, OpenAIError, OpenAIErrorReply, Problem, SteelyardError
 
 from . import context, logs
 from .faults import field_faults
@@ -19,7 +19,8 @@ from .faults import field_faults
 ErrorCodes = Mapping[type[Exception], ErrorCode]
 """Which error each of a service's domain exceptions is; a subclass follows its nearest listed parent."""
 
-_MEDIA_TYPE = "application/problem+json"
+MEDIA_TYPE = "application/problem+json"
+"""Of a problem document."""
 _UNEXPECTED = "an unexpected error occurred; the log has it under this request id"
 _HTTP_CODES = {
     404: ErrorCode.NOT_FOUND,
@@ -75,7 +76,7 @@ def reply(error: SteelyardError, stage: Stage, *, openai: bool = False) -> Respo
         errors=error.errors,
     )
     body = openai_error(error, stage) if openai else problem.model_dump(mode="json")
-    media_type = "application/json" if openai else _MEDIA_TYPE
+    media_type = "application/json" if openai else MEDIA_TYPE
     response = Response(orjson.dumps(body), status_code=error.status, media_type=media_type)
     if error.retry_after_s is not None:
         response.headers[headers.RETRY_AFTER] = str(error.retry_after_s)
@@ -86,16 +87,17 @@ def reply(error: SteelyardError, stage: Stage, *, openai: bool = False) -> Respo
 
 def openai_error(error: SteelyardError, stage: Stage) -> dict[str, Any]:
     """OpenAI's error object; `code` and `stage` are Steelyard's, so that a client can dispatch on them."""
-    return {
-        "error": {
-            "message": error.detail,
-            "type": "invalid_request_error" if error.status < 500 else "server_error",
-            "param": error.errors[0].field if error.errors else None,
-            "code": str(error.code),
-            "stage": str(error.stage or stage),
-            "request_id": context.current().request_id,
-        }
-    }
+    reply = OpenAIErrorReply(
+        error=OpenAIError(
+            message=error.detail,
+            type="invalid_request_error" if error.status < 500 else "server_error",
+            param=error.errors[0].field if error.errors else None,
+            code=error.code,
+            stage=error.stage or stage,
+            request_id=context.current().request_id,
+        )
+    )
+    return reply.model_dump(mode="json")
 
 
 def log(error: SteelyardError, stage: Stage) -> None:

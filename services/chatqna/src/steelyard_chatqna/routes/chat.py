@@ -16,16 +16,20 @@ from .access import gateway
 
 router = APIRouter(route_class=StrictRoute, tags=["chat"])
 
+_ANSWERED: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The answer, or with `stream` its chunks.", "content": {"text/event-stream": {}}}
+}
+
 OPENAI_PATHS = frozenset({"/v1/chat/completions", "/v1/models"})
 
 
-@router.post("/v1/chat/completions")
+@router.post("/v1/chat/completions", responses=_ANSWERED)
 async def chat_completions(body: ChatCompletionRequest, served: Annotated[Gateway, Depends(gateway)]) -> Response:
     """Answer with evidence, in OpenAI's shape; the `steelyard` field has citations, outcome, budget and ledger id."""
     return await _reply(body, served)
 
 
-@router.post("/v1/chatqna")
+@router.post("/v1/chatqna", responses=_ANSWERED)
 async def chatqna(body: ChatQnARequest, served: Annotated[Gateway, Depends(gateway)]) -> Response:
     """Answer an OPEA request; streams by default, each event a JSON object in UTF-8."""
     return await _reply(body, served)
