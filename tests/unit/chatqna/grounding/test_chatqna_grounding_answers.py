@@ -6,6 +6,13 @@ The labels are by hand and by sentence. `answers_tuning.json` was in view while 
 Seven rounds of answers were held out in turn and judged once by the rules of their day, before they went over to the
 tuning answers: 161 marks were right, 25 false and 42 missing (precision .87, recall .79, 422 answers). On new answers
 no more than that is to be expected; the floors are the least that a change of the rules must keep.
+
+The 68 answers of `answers_kinds.json` were written against the rules, kind by kind (units, swapped models and persons,
+negation, dates and times, partial support, paraphrases, German), and judged first with precision .76 and recall .71
+(29 marks right, 9 false, 12 missing). They were in view while the rules for weekdays, times of day, durations in two
+units, names with a number, `excluded` and `unlike` were made. The 37 of `answers_kinds_unseen.json`, on other documents
+but of the same kinds, were written afterwards: .73 and .70 by the rules before, .95 and .87 by those after. What is
+still missed is nearly always a relation: who of two persons in one sentence is the captain.
 """
 
 import json
@@ -41,7 +48,7 @@ def sent_chunks(document: str, texts: list[str]) -> list[SentChunk]:
 
 
 def test_the_labels_name_sentences_of_their_answers() -> None:
-    for name in ("tuning", "held_out"):
+    for name in ("tuning", "held_out", "kinds", "kinds_unseen"):
         data = load(name)
         names = [answer["name"] for answer in data["answers"]]
         assert len(set(names)) == len(names)
@@ -52,7 +59,13 @@ def test_the_labels_name_sentences_of_their_answers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "least", "precision_floor", "recall_floor"), [("tuning", 60, 0.95, 0.9), ("held_out", 20, 0.87, 0.79)]
+    ("name", "least", "precision_floor", "recall_floor"),
+    [
+        ("tuning", 60, 0.95, 0.9),
+        ("held_out", 20, 0.87, 0.79),
+        ("kinds", 60, 0.9, 0.74),
+        ("kinds_unseen", 30, 0.94, 0.86),
+    ],
 )
 def test_precision_and_recall_of_the_mark(name: str, least: int, precision_floor: float, recall_floor: float) -> None:
     data = load(name)

@@ -26,6 +26,12 @@ def cited(answer: str) -> list[tuple[int, str, str]]:
         ("It is 35 Nm【1】 and red［2］.", "It is 35 Nm[1] and red[2].", 0),
         ("See `a[9]` and [9](x) and [2024].", "See `a[9]` and [9](x) and [2024].", 0),
         ("```\na[9]\n``` [9]", "```\na[9]\n```", 1),
+        ("It is 35 Nm [1-2].", "It is 35 Nm [1, 2].", 0),
+        ("It is 35 Nm [1–4].", "It is 35 Nm [1, 2].", 2),
+        ("It is 35 Nm [2-1].", "It is 35 Nm [2, 1].", 0),
+        ("See ``a`[9]`` and ~~~\nb[9]\n~~~ [9].", "See ``a`[9]`` and ~~~\nb[9]\n~~~.", 1),
+        ("It`s 35 Nm [9].\nIt`s red [2].", "It`s 35 Nm.\nIt`s red [2].", 1),
+        ("[1](http://x/[9]) is [1][9](y)", "[1](http://x/) is [1][9](y)", 1),
         ("[1]", "[1]", 0),
         ("[3]", "", 1),
         ("", "", 0),
@@ -59,7 +65,7 @@ def test_a_chunk_that_does_not_support_is_quoted_whole_with_support_0() -> None:
     assert (citation.quote, citation.support) == (SENT[1].text, 0.0)
 
 
-@given(st.text(alphabet="[]0123456789,` \n.aA(", max_size=60))
+@given(st.text(alphabet="[]0123456789,-`~ \n.aA(", max_size=60))
 def test_no_invented_marker_is_left(answer: str) -> None:
     result = resolve(answer, SENT)
     again = resolve(result.answer, SENT)

@@ -136,7 +136,7 @@ def has_sibling(fact: Fact, place: int, index: EvidenceIndex) -> bool:
         return False
     sibling = False
     for other in index.sentences[place].facts.facts:
-        if other.kind is Kind.IDENTIFIER:
+        if other.kind is Kind.IDENTIFIER and not other.negated:  # `unlike the AX-200` is not about it
             if other.key == fact.key:
                 return False
             sibling = sibling or other.family == family

@@ -70,8 +70,10 @@ class Coverage:
         # A text does not repeat the name of what it is about.
         if any(self._index.same_chunk(main, place) for place in found.places):
             return _NEAR
-        known = found.fact.key in self._asked_keys or (
-            kind is Kind.IDENTIFIER and unknown_sibling([found.fact], main, self._index) is None
+        known = (
+            unknown_sibling([found.fact], main, self._index) is None
+            if kind is Kind.IDENTIFIER
+            else found.fact.key in self._asked_keys
         )
         return _NEAR if known and any(self._index.same_document(main, place) for place in found.places) else 0.0
 
@@ -119,10 +121,10 @@ class Coverage:
     def _best_addition(self, missing: Sequence[Located], group: Sequence[Located], main: int) -> tuple[int, float]:
         gains: dict[int, float] = {}
         for found in missing:
-            if found.fact.kind is Kind.IDENTIFIER and has_sibling(found.fact, main, self._index):
+            if found.fact.kind is Kind.IDENTIFIER and unknown_sibling([found.fact], main, self._index) is not None:
                 continue
             for place in found.places:
-                if not self._speaks_of_sibling(group, place):
+                if not self._speaks_of_sibling(group, place) and not self._of_another_day(group, main, place):
                     gains[place] = gains.get(place, 0.0) + WEIGHT[found.fact.kind]
         if not gains:
             return main, 0.0
@@ -136,6 +138,13 @@ class Coverage:
         """Whether a sentence is about another model than the claim, so that it can not complete it."""
         identifiers = [found.fact for found in group if found.fact.kind is Kind.IDENTIFIER]
         return any(has_sibling(fact, place, self._index) for fact in identifiers)
+
+    def _of_another_day(self, group: Sequence[Located], main: int, place: int) -> bool:
+        """Whether one of two sentences names a day, and not the one that the claim names."""
+        days = [found for found in group if found.fact.kind is Kind.WEEKDAY]
+        return any(
+            one not in found.places and self._index.has(Kind.WEEKDAY, one) for found in days for one in (main, place)
+        )
 
     def contradicts(self, place: int, facts: Sequence[Located], denied: frozenset[int]) -> bool:
         """Whether an evidence sentence affirms half of what `facts` deny, or denies half of what it takes from them.

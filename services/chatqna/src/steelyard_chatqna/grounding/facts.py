@@ -22,6 +22,7 @@ class Kind(StrEnum):
     NAME = "name"
     COLOUR = "colour"
     DIRECTION = "direction"
+    WEEKDAY = "weekday"
     WORD = "word"
     RUN = "run"
 
@@ -29,8 +30,11 @@ class Kind(StrEnum):
 HARD = frozenset({Kind.NUMBER, Kind.DATE, Kind.IDENTIFIER})
 """Kinds that can not be paraphrased."""
 
-DECISIVE = HARD | {Kind.NAME, Kind.COLOUR}
+DECISIVE = HARD | {Kind.NAME, Kind.COLOUR, Kind.WEEKDAY}
 """Kinds of which one that is missing makes its claim unsupported."""
+
+CONCEPTS = frozenset({Kind.COLOUR, Kind.DIRECTION, Kind.WEEKDAY})
+"""Kinds whose key is the same in every language."""
 
 WEIGHT = {
     Kind.NUMBER: 3.0,
@@ -38,6 +42,7 @@ WEIGHT = {
     Kind.IDENTIFIER: 3.0,
     Kind.NAME: 2.0,
     Kind.COLOUR: 2.0,
+    Kind.WEEKDAY: 2.0,
     Kind.DIRECTION: 1.0,
     Kind.WORD: 1.0,
     Kind.RUN: 1.0,

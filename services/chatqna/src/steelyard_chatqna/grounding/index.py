@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .chunks import read_chunk
 from .evidence import SentChunk
-from .facts import Fact, Facts, Kind
+from .facts import CONCEPTS, Fact, Facts, Kind
 from .languages import UNKNOWN
 from .lexicon.concepts import OPPOSITE_OF
 from .lexicon.german import GERMAN
@@ -96,7 +96,7 @@ class EvidenceIndex:
             elif fact.kind is Kind.RUN:
                 for pair in (*_pairs(fact.key), *fact.key):
                     self._add_place(pair, hit)
-            elif fact.kind in (Kind.COLOUR, Kind.DIRECTION):
+            elif fact.kind in CONCEPTS:
                 self._add_place(f"{fact.kind}:{fact.key}", hit)
                 self._add_place(fact.form, hit)
             else:
@@ -166,7 +166,7 @@ class EvidenceIndex:
             return [hit for known, hit in self._dates if any(d.within(k) for d in fact.dates for k in known.dates)]
         if fact.kind is Kind.IDENTIFIER:
             return self._places.get(fact.key, [])
-        if fact.kind in (Kind.COLOUR, Kind.DIRECTION):
+        if fact.kind in CONCEPTS:
             return self._places.get(f"{fact.kind}:{fact.key}", [])
         if fact.kind is Kind.RUN:
             return self._find_run(fact.key)
@@ -248,6 +248,10 @@ class EvidenceIndex:
             return False
         keys = {known.key for known in self.sentences[sentence].facts.facts if known.kind is Kind.DIRECTION}
         return OPPOSITE_OF[fact.key] in keys and fact.key not in keys
+
+    def has(self, kind: Kind, sentence: int) -> bool:
+        """Whether the evidence sentence has a fact of a kind."""
+        return any(known.kind is kind for known in self.sentences[sentence].facts.facts)
 
     def spans(self, quantity: Quantity, sentence: int) -> bool:
         """Whether the evidence sentence has values of the sort of `quantity` below and above it (`168-180 cm`)."""

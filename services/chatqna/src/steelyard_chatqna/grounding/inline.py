@@ -1,7 +1,7 @@
 """Citation mode `inline`: the model writes `[n]`, and each marker is resolved to the chunk of that position.
 
-A marker of a chunk that was not sent is taken out of the answer and counted. Markers in code, links (`[1](...)`) and
-numbers of more than three digits are not markers.
+A marker of a chunk that was not sent is taken out of the answer and counted. `[1-3]` stands for all three. Markers in
+code, links (`[1](...)`) and numbers of more than three digits are not markers.
 """
 
 import re
@@ -15,11 +15,10 @@ from .citing import cite
 from .evidence import SentChunk
 from .sentences import Sentence, split_sentences
 
-_LIST = r"\d{1,3}(?:\s*[,;、，]\s*\d{1,3})*"
-_MARKER = re.compile(
-    rf"```.*?(?:```|\Z)|`[^`\n]*`|(?P<space>[ \t]*)[\[［【](?P<numbers>{_LIST})[\]］】](?!\()", re.DOTALL
-)
-_NUMBER = re.compile(r"\d+")
+_LIST = r"\d{1,3}(?:\s*[-–—,;、，]\s*\d{1,3})*"
+_CODE = r"(?P<fence>```|~~~).*?(?:(?P=fence)|\Z)|(?P<ticks>`{1,2})(?!`)[^\n]+?(?<!`)(?P=ticks)(?!`)"
+_MARKER = re.compile(rf"{_CODE}|(?P<space>[ \t]*)[\[［【](?P<numbers>{_LIST})[\]］】](?!\()", re.DOTALL)
+_RANGE = re.compile(r"(\d+)(?:\s*[-–—]\s*(\d+))?")
 _LEADING = re.compile(rf"(?:\s*\[{_LIST}\])+[.。]?\s*")
 
 
@@ -61,7 +60,7 @@ def _clean(answer: str, chunks: Mapping[int, SentChunk]) -> tuple[str, list[tupl
         listed = match.group("numbers")
         if listed is None:
             continue
-        numbers = list(dict.fromkeys(int(number) for number in _NUMBER.findall(listed)))
+        numbers = _numbers(listed)
         known = [number for number in numbers if number in chunks]
         invented += len(numbers) - len(known)
         written = f"{match.group('space')}[{', '.join(map(str, known))}]" if known else ""
@@ -72,6 +71,15 @@ def _clean(answer: str, chunks: Mapping[int, SentChunk]) -> tuple[str, list[tupl
         length += len(written)
         end = match.end()
     return "".join([*parts, answer[end:]]), places, invented
+
+
+def _numbers(listed: str) -> list[int]:
+    """The numbers of a marker, each once; both ends of a range that runs backwards are two numbers."""
+    found: dict[int, None] = {}
+    for first, last in _RANGE.findall(listed):
+        low, high = int(first), int(last or first)
+        found |= dict.fromkeys(range(low, high + 1) if low <= high else (low, high))
+    return list(found)
 
 
 def _sentence_of(place: int, text: str, sentences: Sequence[Sentence]) -> Sentence:

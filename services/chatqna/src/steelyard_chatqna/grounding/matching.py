@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from .binding import Binding, unknown_sibling
+from .binding import Binding, has_sibling, unknown_sibling
 from .claims import Claims, Question
 from .coverage import Coverage
 from .facts import DECISIVE, HARD, Fact, Kind
@@ -136,7 +136,8 @@ class Matcher:
         """Return what the sentence repeats of the question, when the chunk of `main` has nothing of it.
 
         The name that answers `Who is the factory manager?` has to stand where something is said of factory or manager,
-        the type that measures up to 40 bar where 40 bar stand, or a range around them.
+        the type that measures up to 40 bar where 40 bar stand, or a range around them; what is said of one model does
+        not stand where only another one is named.
         """
         clauses = {found.fact.clause for found in group}
         repeated = [
@@ -147,6 +148,8 @@ class Matcher:
         for found in repeated:
             if self._coverage.share(found, main):
                 continue
+            if found.fact.kind is Kind.IDENTIFIER and has_sibling(found.fact, main, self._index):
+                return [found.fact]
             if _is_no_measure_of(found.fact, group):
                 return [other.fact for other in group if other.fact.quantity is not None]
             quantity = found.fact.quantity

@@ -13,7 +13,7 @@ from .units import DIVIDERS, LONGEST_UNSPACED, PREFIX_RATES, SUFFIX_RATES, UNIT_
 class Quantity(NamedTuple):
     """The values that a number can have, as written, and its unit; `end` is where number and unit end in the text.
 
-    `counted` is the stem of the word behind a number without a unit.
+    `counted` is the stem of the word behind a number without a unit (`64 beds`), or of its label (`zone 1`).
     """
 
     values: frozenset[Decimal]
@@ -32,6 +32,17 @@ class Quantity(NamedTuple):
     def base_values(self, unit: Unit) -> frozenset[Decimal]:
         """The values in the base unit of the dimension of `unit`, rounded so that a third of a third compares."""
         return frozenset(_ROUNDED.multiply(value, unit.factor) for value in self.values)
+
+    def with_rest(self, rest: "Quantity") -> "Quantity | None":
+        """The whole of `1 hour and 35 minutes`; None when `rest` is no smaller part of the same dimension."""
+        if self.unit is None or rest.unit is None or self.unit.dimension != rest.unit.dimension:
+            return None
+        if self.unit.factor <= rest.unit.factor or len(self.values) != 1 or len(rest.values) != 1:
+            return None
+        (whole,), (part,) = self.base_values(self.unit), rest.base_values(rest.unit)
+        if part >= self.unit.factor:
+            return None
+        return Quantity(frozenset({(whole + part) / rest.unit.factor}), rest.unit, rest.end)
 
     def rivals(self, other: "Quantity") -> bool:
         """Whether both count the same sort of thing, but differ."""
@@ -53,6 +64,8 @@ _LETTER = "[^\\W\\d_\u3040-\u30ff\u3400-\u9fff]"
 _SPACED = re.compile(rf"[ \u00a0\u202f-]?({_LETTER}(?:{_LETTER}|[\u064b-\u0652])*(?:[·/]{_LETTER}+)?[²³]?)")
 _FOLLOWING = re.compile(r"\s+([^\W\d_]+)")
 _PER = re.compile(r"(?:\s*(/)\s*|\s+([^\W\d_]+)\s+)([^\W\d_\u3040-\u30ff\u3400-\u9fff]+)")
+_AND_A_HALF = re.compile(r"\s+and\s+a\s+half\b")
+_HALF = Decimal("0.5")
 _DECADE = re.compile(r"(?<=\d{4})s(?![^\W\d_])")
 """The s of `the 1960s`, which are any of ten years."""
 
@@ -88,6 +101,9 @@ def _with_unit(values: frozenset[Decimal], text: str, start: int, stop: int, end
         (year,) = values
         return Quantity(frozenset(year + digit for digit in range(10)), None, stop + 1)
     values, stop = _magnitude(values, text, stop, end)
+    half = _AND_A_HALF.match(text, stop, end)
+    if half is not None:
+        values, stop = frozenset(value + _HALF for value in values), half.end()
     unit, after = unit_at(text, stop, end)
     if unit is None:
         before = _CURRENCY_BEFORE.search(text, max(0, start - 5), start)

@@ -5,9 +5,10 @@ from bisect import bisect_right
 
 from .dates import Date, date_at
 from .facts import Fact, Facts, Kind
-from .lexicon.calendar import MONTH_OF
+from .lexicon.calendar import MONTH_OF, WEEKDAYS
 from .lexicon.chinese import CHINESE
 from .lexicon.concepts import COLOUR_OF, DIRECTION_OF
+from .lexicon.labels import LABELS
 from .lexicon.language import Language
 from .lexicon.numerals import HAN_COUNTERS, HAN_DIGITS
 from .lexicon.particles import SPACED_PARTICLES
@@ -22,10 +23,13 @@ _TOKEN = re.compile(
     rf"(?P<run>{_PART}(?:[-_./'·&+]{_PART})*)|(?P<clause>[,;()|،؛、。「」]|:(?!\d)|(?<=\s)-(?=\s))|"
     r"(?P<mark>\[\d{1,3}(?:\s*[,;]\s*\d{1,3})*\])|(?P<han>[\u3400-\u9fff々〇]+)|(?P<kana>[\u30a1-\u30fc\uff66-\uff9f]{2,})"
 )
-_TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?!\d)")
+_TIME = re.compile(r"(\d{1,2}):(\d{2}(?::\d{2})?)(?!\d)(?:\s?([ap])\.?m\b\.?)?", re.IGNORECASE)
 _LIST_MARK = re.compile(r"(?:[-*+•‣▪]|#{1,6}|\(?\d{1,3}[.)])\s+")
 _RANGE = re.compile(r"\s*(?:-|~|x|×|to|and|or|bis|und|oder|至|から|到|或|إلى|و)\s*")
+_DAYS = re.compile(r"\s*(?:-|~|to|through|until|till|bis|至|到|から|إلى)\s*")
+_SHORT_NUMBER = re.compile(r"\d{1,3}")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|s|er|te|ten|ter|tes)(?![^\W\d_])")
+_COMPOUND = re.compile(r"\s+|\s*,\s*|\s+(?:and|und)\s+")
 _LOOK_AHEAD = re.compile(r"\s+([^\W\d_']+)(?:\s+([^\W\d_']+))?(?:\s+([^\W\d_']+))?")
 _SPACE = re.compile(r"[ -](?=\S)")
 _AFTER_PARTICLE = re.compile(r"\s*(?:[,.;:!،]|-|\Z)")
@@ -36,6 +40,14 @@ _NOT_ONLY = frozenset({"only", "nur"})
 def read_facts(text: str, start: int, end: int, language: Language) -> Facts:
     """Read the facts of `text[start:end]`; `text` went through `numbers.plain`."""
     return _Reader(text, start, end, language).read()
+
+
+def _of_day(time: re.Match[str]) -> str:
+    """A time of day as it compares: `7:15 pm` is `19:15`."""
+    hour, rest, half = int(time[1]), time[2], (time[3] or "").lower()
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    return f"{hour:02}:{rest}"
 
 
 def _begins_capital(text: str, position: int, end: int) -> bool:
@@ -135,15 +147,30 @@ class _Reader:
             return self._date(start, *date)
         time = _TIME.match(text, start, self._end)
         if time is not None:
-            self._add(Kind.IDENTIFIER, time.group(), time.group(), start, time.end())
+            self._add(Kind.IDENTIFIER, _of_day(time), time.group(), start, time.end())
             return time.end()
         for piece, word in run_of(text[start:end], self._code):
             self._word(piece, word, start + piece.start, start + piece.end)
             return start + piece.end
         quantity = quantity_at(text, start, self._end, self._language.decimal_comma if self._code else None)
+        if quantity.unit is None and self._is_designation(start, quantity.end):
+            return self._designation(start, quantity.end)
         self._quantity(start, quantity)
         ordinal = _ORDINAL.match(text, quantity.end, self._end)
         return quantity.end if ordinal is None else ordinal.end()
+
+    def _is_designation(self, start: int, end: int) -> bool:
+        """Whether a short number without a unit belongs to the name before it, as in `Kestrel 3`."""
+        last = self._facts[-1] if self._facts else None
+        if last is None or not self._language.has_names or not _SHORT_NUMBER.fullmatch(self._text, start, end):
+            return False
+        return last.kind is Kind.NAME and last.clause == self._clause and self._text[last.end : start] == " "
+
+    def _designation(self, start: int, end: int) -> int:
+        """Add a name with its number: one that is like the other but for the number is another model."""
+        name = self._facts[-1]
+        self._add(Kind.IDENTIFIER, name.key + self._text[start:end], self._text[name.start : end], start, end)
+        return end
 
     def _quantity(self, start: int, quantity: Quantity) -> None:
         """Add a number. The first of `10 to 20 bar` takes its unit from the second."""
@@ -157,6 +184,13 @@ class _Reader:
             and _RANGE.fullmatch(self._text, last.end, start) is not None
         ):
             self._facts[-1] = last._replace(quantity=first._replace(unit=quantity.unit))
+        if last is not None and first is not None and _COMPOUND.fullmatch(self._text, last.end, start):
+            whole = first.with_rest(quantity)
+            if whole is not None:
+                self._facts.pop()
+                start, quantity = last.start, whole
+        if last is not None and quantity.unit is None and last.form in LABELS and last.end == start - 1:
+            quantity = quantity._replace(counted=last.key)
         surface = self._text[start : quantity.end]
         self._add(Kind.NUMBER, surface, surface, start, quantity.end, quantity)
 
@@ -178,7 +212,18 @@ class _Reader:
                 # The capital of a sentence's first word shows nothing, unless the next word has one, too.
                 kind = Kind.WORD
             self._count(word.key, start)
+            if kind is Kind.WEEKDAY:
+                self._days_between(word.key, piece.form, start)
             self._add(kind, word.key, piece.form, start, end)
+
+    def _days_between(self, last: str, form: str, start: int) -> None:
+        """Add the days of `Tuesday to Sunday` that are not named, each without an extent of its own."""
+        first = self._facts[-1] if self._facts else None
+        if first is None or first.kind is not Kind.WEEKDAY or not _DAYS.fullmatch(self._text, first.end, start):
+            return
+        low, high = WEEKDAYS.index(first.key), WEEKDAYS.index(last)
+        for step in range(1, (high - low) % 7):
+            self._add(Kind.WEEKDAY, WEEKDAYS[(low + step) % 7], form, start - step, start)
 
     def _count(self, key: str, start: int) -> None:
         """Let a number without a unit count the word right behind it (`64 beds`)."""

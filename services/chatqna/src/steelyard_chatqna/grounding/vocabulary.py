@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .facts import Kind
 from .languages import LANGUAGES, UNKNOWN
-from .lexicon.calendar import MONTH_OF
+from .lexicon.calendar import MONTH_OF, WEEKDAY_OF
 from .lexicon.concepts import COLOUR_OF, DIRECTION_OF
 from .lexicon.numerals import VALUE_OF
 from .lexicon.particles import SPACED_PARTICLES
@@ -66,7 +66,7 @@ def word_of(piece: Piece, code: str) -> Word:
     )
     if form in VALUE_OF:
         return Word(None, "", value=VALUE_OF[form], structural=structural)
-    for kind, table in ((Kind.COLOUR, COLOUR_OF), (Kind.DIRECTION, DIRECTION_OF)):
+    for kind, table in ((Kind.COLOUR, COLOUR_OF), (Kind.DIRECTION, DIRECTION_OF), (Kind.WEEKDAY, WEEKDAY_OF)):
         if form in table:
             return Word(kind, table[form], structural=structural)
     letter = len(form) == 1 and piece.capital and form not in _LETTER_WORDS

@@ -37,8 +37,8 @@ ENGLISH = Language(
         couldn't hasn't haven't hadn't neither none nobody nothing nowhere unable lacks lack prohibits
         """
     ),
-    prohibitions=words("prohibited forbidden banned disallowed"),
-    local_negations=words("without except"),
+    prohibitions=words("prohibited forbidden banned disallowed excluded excludes"),
+    local_negations=words("without except unlike"),
     contrasts=words("but however although though whereas while unless because since so otherwise instead"),
     coordinators=words("and or nor then which who that"),
     finite=_FINITE,

@@ -40,7 +40,7 @@ GERMAN = Language(
         nicht kein keine keinen keinem keiner keines nie niemals nichts niemand weder keinesfalls keineswegs
         """
     ),
-    prohibitions=folded("verboten untersagt unzulässig"),
+    prohibitions=folded("verboten untersagt unzulässig ausgeschlossen"),
     local_negations=folded("ohne außer ausgenommen"),
     contrasts=folded("aber sondern jedoch obwohl während weil da sonst"),
     coordinators=folded("und oder sowie dann welche welcher"),

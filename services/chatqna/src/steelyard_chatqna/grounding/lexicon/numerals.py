@@ -16,6 +16,12 @@ def _read() -> dict[str, Decimal]:
     table: dict[str, Decimal] = {}
     for row in (_ENGLISH, _GERMAN, _ARABIC, _ARABIC_FEMININE):
         table |= {fold(word): Decimal(value) for value, word in enumerate(row.split()) if word != "-"}
+    table |= {
+        fold(f"{word}einhalb"): Decimal(value) + Decimal("0.5")
+        for value, word in enumerate(_GERMAN.split())
+        if value > 1
+    }
+    table |= {fold("eineinhalb"): Decimal("1.5"), fold("anderthalb"): Decimal("1.5")}
     english_units = ["one", *_ENGLISH.split()[2:10]]
     german_units = ["ein", *_GERMAN.split()[2:10]]
     for position, (english, german) in enumerate(zip(_ENGLISH_TENS.split(), _GERMAN_TENS.split(), strict=True)):
