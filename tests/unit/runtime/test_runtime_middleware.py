@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from fastapi import APIRouter, FastAPI
 
 from steelyard_contracts.enums import Stage
@@ -284,6 +285,21 @@ def test_more_requests_than_allowed_are_turned_away_and_supervisors_are_not(serv
             assert ask(address, "GET", path)[0] == 200
     assert watch.cancelled.wait(20)
     assert ask(address, "POST", "/v1/sample", {})[0] == 200
+
+
+def test_refusals_are_counted_in_one_line_and_not_logged_one_by_one(serve: Serve) -> None:
+    watch = Watch()
+    address = serve(sample_app(watch=watch, steelyard_max_concurrency=1))
+    with address.connect() as connection, structlog.testing.capture_logs() as logged:
+        connection.sendall(
+            b"POST /v1/waits HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+        )
+        assert watch.started.wait(20)
+        assert {ask(address, "POST", "/v1/sample", {})[0] for _ in range(3)} == {503}
+        refusals = [one for one in logged if one["event"] in ("overloaded", "request_failed")]
+    assert [one["event"] for one in refusals][:1] == ["overloaded"]
+    assert "request_failed" not in {one["event"] for one in refusals}
+    assert refusals[0]["requests"] == 1
 
 
 TOKEN = "correct-horse-battery"

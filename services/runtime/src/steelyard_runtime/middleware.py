@@ -22,6 +22,8 @@ _UNLIMITED = HEALTH_PATHS | {"/metrics"}
 _GRACE_S = 0.05
 """How long after the deadline a request is cut off, so that what it waits for can say first why it was late."""
 _CLIENT_LEFT = 499
+_SHED_LOG_S = 1.0
+"""How often overload is logged: a line for each refusal would cost as much as the refusal, and hide all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class RequestMiddleware:
         self._guard = guard
         self._openai_paths = openai_paths
         self._active = 0
+        self._shed = 0
+        self._shed_logged = -_SHED_LOG_S
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request; other scopes pass through."""
@@ -111,6 +115,7 @@ class RequestMiddleware:
 
     def _refuse_overload(self) -> None:
         if self._active > self._limits.concurrency:
+            self._shed += 1
             raise SteelyardError(
                 ErrorCode.OVERLOADED, f"already working on {self._limits.concurrency} requests", retry_after_s=1
             )
@@ -120,7 +125,12 @@ class RequestMiddleware:
         if translated.code is ErrorCode.INTERNAL and not isinstance(error, SteelyardError):
             # The type and the place are enough to find the fault; a message could hold a document's text.
             logs.get().error("unexpected_error", kind=type(error).__name__, at=logs.place(error))
-        problems.log(translated, self._stage)
+        if translated.code is not ErrorCode.OVERLOADED or not self._shed:
+            problems.log(translated, self._stage)
+        elif time.monotonic() - self._shed_logged >= _SHED_LOG_S:
+            self._shed_logged = time.monotonic()
+            logs.get().error("overloaded", requests=self._shed, stage=str(self._stage))
+            self._shed = 0
         if request.status == 0:
             openai = request.path in self._openai_paths
             await problems.reply(translated, self._stage, openai=openai)(request.scope, request.receive, request.send)
