@@ -206,6 +206,38 @@ def _cases() -> list[tuple[str, str, Any]]:
     ]
 
 
+_VALUES: tuple[Any, ...] = (
+    None, True, False, 0, 1, 2, -1, 0.0, 0.25, 1.0, 1.5, -0.5, "", "text", "auto", "none", "chat", "mmr", [], ["text"],
+    [1], {}, {"text": 0.5}, [{"text": "text"}],
+)  # fmt: skip
+
+
+def _fields() -> dict[str, Any]:
+    """For each class of chat requests: its defaults, and of each field those of `_VALUES` that it accepts."""
+    from comps.cores.proto import api_protocol as api
+    from comps.cores.proto import docarray as doc
+    from fastapi.encoders import jsonable_encoder
+    from pydantic import ValidationError
+
+    def accepts(model: Any, body: dict[str, Any]) -> bool:
+        try:
+            model.model_validate(body)
+        except (ValidationError, ValueError, TypeError):
+            return False
+        return True
+
+    written = {}
+    for name, model, question in (
+        ("ChatCompletionRequest", api.ChatCompletionRequest, {"messages": "q"}),
+        ("LLMParams", doc.LLMParams, {}),
+    ):
+        others = [field for field in model.model_fields if field not in ("messages", "id")]
+        defaults = jsonable_encoder(model.model_validate(question))
+        values = {field: [one for one in _VALUES if accepts(model, {**question, field: one})] for field in others}
+        written[name] = {"defaults": {field: defaults.get(field) for field in others}, "accepted": values}
+    return written
+
+
 def _schemas() -> dict[str, Any]:
     """What OPEA's readers accept of each endpoint's reply, as JSON Schema without its prose."""
     from comps.cores.proto import api_protocol as api
@@ -260,6 +292,8 @@ def _write_all() -> None:
                 "sent_as": _sent_as(payload),
             },
         )
+    for name, content in _fields().items():
+        _write(f"fields-{name}", {"made_by": f"{PACKAGE} {name}", **content})
     for name, schema in _schemas().items():
         _write(f"reply-{name}", {"made_by": f"{PACKAGE} {name}", "schema": schema})
 

@@ -91,6 +91,52 @@ def test_an_unknown_key_in_a_genuine_payload_is_refused(case: str) -> None:
     assert "extra_forbidden" in {fault["type"] for fault in refusal.value.errors()}
 
 
+CHAT_CLASSES = ("ChatCompletionRequest", "LLMParams")
+
+
+@pytest.mark.parametrize("name", CHAT_CLASSES)
+def test_a_chat_request_with_all_of_opeas_defaults_is_taken(name: str) -> None:
+    request = ChatQnARequest.model_validate({"messages": "q", **golden(f"fields-{name}")["defaults"]})
+    assert request.messages == "q"
+
+
+@pytest.mark.parametrize("name", CHAT_CLASSES)
+def test_each_value_that_opea_takes_is_taken_or_refused_by_name(name: str) -> None:
+    taken = 0
+    for field, values in golden(f"fields-{name}")["accepted"].items():
+        for value in values:
+            try:
+                ChatQnARequest.model_validate({"messages": "q", field: value})
+            except ValidationError as refusal:
+                faults = refusal.errors()
+                assert {fault["loc"][0] for fault in faults} == {field}
+                assert all(fault["msg"] for fault in faults)
+            else:
+                taken += 1
+    assert taken >= 50
+
+
+@pytest.mark.parametrize("name", CHAT_CLASSES)
+def test_a_zero_that_opea_takes_is_a_zero(name: str) -> None:
+    """Values that change an answer: what OPEA takes is passed on as it is, or refused, and never a default."""
+    changing = {"temperature", "top_p", "frequency_penalty", "presence_penalty", "score_threshold", "lambda_mult",
+                "distance_threshold", "repetition_penalty", "typical_p"}  # fmt: skip
+    accepted = golden(f"fields-{name}")["accepted"]
+    zeros = [
+        field for field in changing & accepted.keys() if any(type(one) is float and one == 0 for one in accepted[field])
+    ]
+    assert len(zeros) >= 4
+    for field in zeros:
+        request = ChatQnARequest.model_validate({"messages": "q", field: 0.0})
+        assert getattr(request, field) == 0.0
+        assert getattr(request, field) is not None
+
+
+def test_a_chat_request_streams_unless_it_says_otherwise() -> None:
+    assert ChatQnARequest.model_validate({"messages": "q"}).stream is True
+    assert ChatQnARequest.model_validate({"messages": "q", "stream": False}).stream is False
+
+
 def test_falsy_overrides_of_embed_doc_survive() -> None:
     request = sent("EmbedDoc-overrides")
     assert (request.search_type, request.k, request.fetch_k) == (SearchType.MMR, 1, 1)
