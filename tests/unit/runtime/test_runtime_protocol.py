@@ -1,6 +1,10 @@
 """Limits on the head of a request, which no ASGI layer could set."""
 
-from collections.abc import Callable
+import json
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
 
 import pytest
 from fastapi import FastAPI
@@ -8,7 +12,7 @@ from fastapi import FastAPI
 from steelyard_runtime import protocol
 
 from .conftest import Address
-from .sample_service import sample_app
+from .sample_service import Watch, sample_app
 
 Serve = Callable[[FastAPI], Address]
 
@@ -71,3 +75,78 @@ def test_every_head_of_a_connection_has_its_own_limit(serve: Serve) -> None:
     last = request.replace(b"Host: a", b"Host: a\r\nConnection: close")
     reply = _reply_to(serve(sample_app()), [request, request, request, last])
     assert reply.count(b"HTTP/1.1 200") == 4
+
+
+@contextmanager
+def _full(serve: Serve) -> Iterator[Address]:
+    """A service that works on the one request that it may."""
+    watch = Watch()
+    address = serve(sample_app(watch=watch, steelyard_max_concurrency=1))
+    with address.connect() as connection:
+        connection.sendall(_request("/v1/waits", b"{}"))
+        assert watch.started.wait(20)
+        yield address
+    assert watch.cancelled.wait(20)
+
+
+def _request(path: str, body: bytes, *more: str) -> bytes:
+    lines = (
+        f"POST {path} HTTP/1.1",
+        "Host: a",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        *more,
+    )
+    return "\r\n".join((*lines, "", "")).encode() + body
+
+
+def _read_reply(file: BinaryIO) -> tuple[bytes, dict[str, str], bytes]:
+    status = file.readline()
+    fields = {}
+    while line := file.readline().strip().decode():
+        name, _, value = line.partition(": ")
+        fields[name.lower()] = value
+    return status, fields, file.read(int(fields["content-length"]))
+
+
+def test_a_refusal_has_every_header_of_a_reply_and_the_shape_of_its_route(serve: Serve) -> None:
+    with _full(serve) as address, address.connect() as connection, connection.makefile("rb") as file:
+        for path, kind in (("/v1/sample", "application/problem+json"), ("/v1/domain", "application/json")):
+            connection.sendall(_request(path, b"{}", "X-Request-Id: mine"))
+            status, fields, body = _read_reply(file)
+            assert status == b"HTTP/1.1 503 Service Unavailable\r\n"
+            assert (fields["content-type"], fields["retry-after"], fields["x-request-id"]) == (kind, "1", "mine")
+            assert len(fields["x-policy-hash"]) == 16
+            assert "server-timing" in fields
+            problem = json.loads(body)
+            assert problem.get("error", problem)["code"] == "overloaded"
+            assert problem.get("error", problem)["request_id"] == "mine"
+
+
+def test_a_connection_serves_again_after_a_refusal_whatever_its_body_was(serve: Serve) -> None:
+    with serve_after_refusals(serve) as (connection, file):
+        connection.sendall(_request("/v1/sample", b"{}"))
+        assert _read_reply(file)[0] == b"HTTP/1.1 200 OK\r\n"
+
+
+@contextmanager
+def serve_after_refusals(serve: Serve) -> Iterator[tuple[socket.socket, BinaryIO]]:
+    with _full(serve) as address:
+        connection = address.connect()
+        file = connection.makefile("rb")
+        large = _request("/v1/sample", b"x" * 3_000_000)
+        for whole in (_request("/v1/sample", b"{}"), large, _request("/v1/sample", b"") * 2):
+            connection.sendall(whole)
+            for _ in range(2 if whole.count(b"POST") == 2 else 1):
+                assert _read_reply(file)[0].startswith(b"HTTP/1.1 503")
+        connection.sendall(b"GET /live HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert _read_reply(file)[0] == b"HTTP/1.1 200 OK\r\n"
+    with connection, file:
+        yield connection, file
+
+
+def test_a_client_that_wants_no_more_is_closed_after_its_refusal(serve: Serve) -> None:
+    with _full(serve) as address:
+        reply = _reply_to(address, [_request("/v1/sample", b"{}", "Connection: close")])
+        assert reply.startswith(b"HTTP/1.1 503")
+        assert b"\r\nConnection: close\r\n" in reply

@@ -19,6 +19,7 @@ from . import logs, middleware, openapi, problems
 from .body import StrictRoute
 from .guard import Guard, TokenGuard
 from .health import Health, Probe
+from .load_limit import LoadLimit
 from .metrics import Metrics
 from .policy import policy_hash
 from .settings.groups import ProcessSettings
@@ -113,6 +114,9 @@ def create_app(
     app.router.route_class = StrictRoute
     app.state.policy_hash = policy
     app.state.facts = Facts
+    app.state.load_limit = LoadLimit(
+        settings.steelyard_max_concurrency, service.stage, metrics, policy, service.openai_paths
+    )
     problems.install(app, service.stage, service.errors, service.openai_paths)
     middleware.install(
         app,
@@ -120,7 +124,7 @@ def create_app(
         metrics=metrics,
         limits=middleware.Limits(
             body_bytes=settings.steelyard_max_body_mb * _MIB,
-            concurrency=settings.steelyard_max_concurrency,
+            load=app.state.load_limit,
             timeout_s=settings.steelyard_request_timeout_s,
             upload_bytes={path: most * _MIB for path, most in service.upload_mb.items()},
         ),

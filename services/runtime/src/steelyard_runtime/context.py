@@ -1,7 +1,9 @@
 """What belongs to the request being served: its id, its deadline, and the time that its stages took."""
 
 import asyncio
+import re
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,6 +12,8 @@ from dataclasses import dataclass, field
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 
 from .guard import Caller
+
+_REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}")
 
 
 @dataclass(slots=True)
@@ -47,6 +51,11 @@ class RequestContext:
 
 
 _current: ContextVar[RequestContext] = ContextVar("steelyard_request")
+
+
+def request_id(given: str) -> str:
+    """The id of a request: the caller's when it is a printable token, else a new one."""
+    return given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
 
 
 def current() -> RequestContext:

@@ -3,7 +3,6 @@
 import asyncio
 import re
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,7 +15,6 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 
 from . import context
 
-_REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}")
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _MILLISECONDS = re.compile(r"-?[0-9]{1,12}")
 
@@ -46,7 +44,7 @@ class Exchange:
         Raises `invalid_request` for a deadline that is not a whole number, with the context already bound.
         """
         given = self.headers.get(headers.REQUEST_ID, "")
-        request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        request_id = context.request_id(given)
         trace = self.headers.get(headers.TRACEPARENT, "")
         now = asyncio.get_running_loop().time()
         made = context.RequestContext(request_id, now + timeout_s, trace if _TRACEPARENT.fullmatch(trace) else None)

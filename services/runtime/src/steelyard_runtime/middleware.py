@@ -14,28 +14,21 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 
 from . import logs, problems
 from .exchange import Exchange
-from .guard import HEALTH_PATHS, Guard
+from .guard import Guard
+from .load_limit import LoadLimit
 from .metrics import Metrics
 
-_UNLIMITED = HEALTH_PATHS | {"/metrics"}
-"""Paths that answer under any load: what is overloaded must still be seen to be."""
 _GRACE_S = 0.05
 """How long after the deadline a request is cut off, so that what it waits for can say first why it was late."""
 _CLIENT_LEFT = 499
-_SHED_LOG_S = 1.0
-"""How often overload is logged: a line for each refusal would cost as much as the refusal, and hide all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one service accepts.
-
-    `body_bytes` is per request, with another value for the paths in `upload_bytes`; `concurrency` counts requests being
-    worked on.
-    """
+    """What one service accepts. `body_bytes` is per request, with another value for the paths in `upload_bytes`."""
 
     body_bytes: int
-    concurrency: int
+    load: LoadLimit
     timeout_s: float
     upload_bytes: Mapping[str, int] = field(default_factory=dict)
 
@@ -69,9 +62,7 @@ class RequestMiddleware:
         self._policy_hash = policy_hash
         self._guard = guard
         self._openai_paths = openai_paths
-        self._active = 0
-        self._shed = 0
-        self._shed_logged = -_SHED_LOG_S
+        self._load = limits.load
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request; other scopes pass through."""
@@ -79,12 +70,13 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         request = Exchange(scope, receive, send, self._limits.largest_body(scope["path"]), self._policy_hash)
-        limited = scope["path"] not in _UNLIMITED
-        self._active += limited
+        limited = self._load.counts(scope["path"])
+        refused = self._load.is_full(scope["path"])
+        self._load.active += limited
         try:
             made = request.begin(self._limits.timeout_s)
-            if limited:
-                self._refuse_overload()
+            if refused:
+                raise self._load.error()
             if request.path not in self._guard.open_paths:
                 made.caller = await self._guard.admit(request.path, request.headers)
             if limited:
@@ -110,27 +102,16 @@ class RequestMiddleware:
             await self._fail(request, error)
         finally:
             request.end()
-            self._active -= limited
+            self._load.active -= limited
             self._metrics.observe(request.endpoint(), request.status, time.perf_counter() - request.started)
-
-    def _refuse_overload(self) -> None:
-        if self._active > self._limits.concurrency:
-            self._shed += 1
-            raise SteelyardError(
-                ErrorCode.OVERLOADED, f"already working on {self._limits.concurrency} requests", retry_after_s=1
-            )
 
     async def _fail(self, request: Exchange, error: Exception) -> None:
         translated = problems.translate(error, {})
         if translated.code is ErrorCode.INTERNAL and not isinstance(error, SteelyardError):
             # The type and the place are enough to find the fault; a message could hold a document's text.
             logs.get().error("unexpected_error", kind=type(error).__name__, at=logs.place(error))
-        if translated.code is not ErrorCode.OVERLOADED or not self._shed:
+        if translated.code is not ErrorCode.OVERLOADED:  # which the limit logs
             problems.log(translated, self._stage)
-        elif time.monotonic() - self._shed_logged >= _SHED_LOG_S:
-            self._shed_logged = time.monotonic()
-            logs.get().error("overloaded", requests=self._shed, stage=str(self._stage))
-            self._shed = 0
         if request.status == 0:
             openai = request.path in self._openai_paths
             await problems.reply(translated, self._stage, openai=openai)(request.scope, request.receive, request.send)

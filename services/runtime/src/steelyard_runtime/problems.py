@@ -64,18 +64,7 @@ def reply(error: SteelyardError, stage: Stage, *, openai: bool = False) -> Respo
 
     `stage` is used when the error does not know its own.
     """
-    request_id = context.current().request_id
-    problem = Problem(
-        type=f"urn:steelyard:problem:{error.code}",
-        title=error.code.replace("_", " "),
-        status=error.status,
-        detail=error.detail,
-        code=error.code,
-        stage=error.stage or stage,
-        request_id=request_id,
-        errors=error.errors,
-    )
-    body = openai_error(error, stage) if openai else problem.model_dump(mode="json")
+    body = openai_error(error, stage) if openai else document(error, stage)
     media_type = "application/json" if openai else MEDIA_TYPE
     response = Response(orjson.dumps(body), status_code=error.status, media_type=media_type)
     if error.retry_after_s is not None:
@@ -83,6 +72,21 @@ def reply(error: SteelyardError, stage: Stage, *, openai: bool = False) -> Respo
     if error.code is ErrorCode.UNAUTHENTICATED:
         response.headers["WWW-Authenticate"] = "Bearer"
     return response
+
+
+def document(error: SteelyardError, stage: Stage) -> dict[str, Any]:
+    """The error's problem document."""
+    problem = Problem(
+        type=f"urn:steelyard:problem:{error.code}",
+        title=error.code.replace("_", " "),
+        status=error.status,
+        detail=error.detail,
+        code=error.code,
+        stage=error.stage or stage,
+        request_id=context.current().request_id,
+        errors=error.errors,
+    )
+    return problem.model_dump(mode="json")
 
 
 def openai_error(error: SteelyardError, stage: Stage) -> dict[str, Any]:

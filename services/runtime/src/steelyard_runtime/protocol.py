@@ -1,26 +1,45 @@
-"""The HTTP/1.1 server protocol with limits on the head of a request, which comes before any ASGI layer sees it.
+"""The HTTP/1.1 server protocol with limits on what comes before any ASGI layer sees it: the head, and the load.
 
 uvicorn's own protocol keeps whatever arrives until the blank line after the headers, for as long as it takes. Here a
-head that is larger or slower than any honest one closes the connection.
+head that is larger or slower than any honest one closes the connection. A request that is too many is answered here,
+without a task of its own.
 """
 
 import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from steelyard_contracts import headers
+
+from .load_limit import LoadLimit
+
+_REQUEST_ID = headers.REQUEST_ID.lower().encode()
 _LARGEST_HEAD = 64 * 1024
 _SLOWEST_HEAD_S = 30.0
+
+
+class _Refused:
+    """What is left of a request that was refused: its reply is complete, and its body is of no interest."""
+
+    response_complete = True
+    disconnected = False
+    keep_alive = True
+
+    def __init__(self) -> None:
+        self.message_event = asyncio.Event()
 
 
 class LimitedProtocol(HttpToolsProtocol):
     """One connection. `_unfinished` counts the bytes of a head whose end has not come yet."""
 
+    _load_limit: LoadLimit | None = None
     _unfinished = 0
     _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn declares it
         """Start waiting for the first head."""
         super().connection_made(transport)
+        self._load_limit = getattr(getattr(self.config.app, "state", None), "load_limit", None)
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -35,14 +54,33 @@ class LimitedProtocol(HttpToolsProtocol):
             self._await_head()
 
     def on_headers_complete(self) -> None:
-        """Stop waiting, the head is there."""
+        """Stop waiting, the head is there; refuse the request if it is too many."""
         self._stop_waiting()
-        super().on_headers_complete()
+        limit = self._load_limit
+        # A request behind one that is still being answered waits its turn, and is looked at then.
+        answering = self.cycle is not None and not self.cycle.response_complete
+        if limit is not None and not answering and limit.is_full(path := _path(self.url)):
+            self._refuse(limit, path)
+        else:
+            super().on_headers_complete()
+
+    def _refuse(self, limit: LoadLimit, path: str) -> None:
+        """Answer at once; the request's body, if it has one, is read and dropped."""
+        keep_alive = self.parser.get_http_version() != "1.0" and self.parser.should_keep_alive()
+        given_id = next((value for name, value in self.headers if name == _REQUEST_ID), b"")
+        self.cycle = _Refused()  # type: ignore[assignment]  # all that uvicorn asks of it from here on
+        self.transport.write(limit.refusal(path, given_id.decode("latin-1"), keep_alive=keep_alive))
+        if keep_alive:
+            self.on_response_complete()
+        else:
+            self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Read what arrived; close the connection when it makes a head larger than the limit."""
         awaited = self._head_timer
         super().data_received(data)
+        if isinstance(self.cycle, _Refused):
+            self._await_next()
         if awaited is None or self._head_timer is not awaited:
             # A head ended or began within `data`; how much of it is of the next head is not known, and little.
             self._unfinished = 0
@@ -50,6 +88,13 @@ class LimitedProtocol(HttpToolsProtocol):
         self._unfinished += len(data)
         if self._unfinished > _LARGEST_HEAD and not self.transport.is_closing():
             self.send_400_response("The head of the request is too large.")
+
+    def _await_next(self) -> None:
+        """Wait again for the next request, which the rest of a refused one has put off, but not for ever."""
+        if self.timeout_keep_alive_task is None and not self.transport.is_closing():
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def _await_head(self) -> None:
         self._unfinished = 0
@@ -64,3 +109,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head_timer = None
         if not self.transport.is_closing():
             self.transport.close()
+
+
+def _path(url: bytes) -> str:
+    """The path of a request's target, as the limit knows it."""
+    return url.partition(b"?")[0].decode("latin-1")
