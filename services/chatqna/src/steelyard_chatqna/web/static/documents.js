@@ -12,6 +12,7 @@ const changed = () => window.htmx.trigger(document.body, "documents-changed");
 
 let sending = null;
 let newest = null;
+let doomed = null;
 
 document.addEventListener("submit", (event) => {
   if (event.target.id === "find-documents") event.preventDefault();
@@ -188,12 +189,16 @@ document.addEventListener("click", (event) => {
 
 function ask(button) {
   const dialog = get("delete-dialog");
-  const { delete: documentId, name, scope } = button.dataset;
-  get("delete-name").textContent = name;
+  doomed = button.dataset;
+  get("delete-name").textContent = doomed.name;
   dialog.returnValue = "keep";
   dialog.showModal();
-  dialog.addEventListener("close", () => dialog.returnValue === "delete" && remove(documentId, name, scope), { once: true });
 }
+
+get("delete-dialog").addEventListener("close", (event) => {
+  // The event comes a moment after the closing, when the next question may be open already.
+  if (!event.target.open && event.target.returnValue === "delete") remove(doomed.delete, doomed.name, doomed.scope);
+});
 
 async function remove(documentId, name, scope) {
   const place = get("page-error");
