@@ -1,6 +1,8 @@
 import asyncio
 import io
 import os
+import select
+import signal
 import socket
 import sys
 import zipfile
@@ -287,6 +289,30 @@ def test_a_fork_server_that_dies_costs_one_file(isolated: Isolated, monkeypatch:
                 await parser.prepare("a.txt", b"x")
             monkeypatch.undo()
             assert (await parser.prepare("a.txt", b"words")).text == "words"
+
+    asyncio.run(scenario())
+
+
+def kill_fork_server() -> None:
+    """Kill the one child of this process and wait until it is dead, before anything here notices."""
+    (server,) = (
+        int(child)
+        for task in Path("/proc/self/task").iterdir()
+        for child in (task / "children").read_text().split()
+        if ") Z " not in Path(f"/proc/{child}/stat").read_text()
+    )
+    ended = os.pidfd_open(server)
+    os.kill(server, signal.SIGKILL)
+    select.select([ended], [], [])
+    os.close(ended)
+
+
+def test_a_fork_server_that_died_between_two_files_costs_none(isolated: Isolated) -> None:
+    async def scenario() -> None:
+        async with isolated.parser() as parser:
+            for _ in range(3):
+                kill_fork_server()
+                assert (await parser.prepare("a.txt", b"words")).text == "words"
 
     asyncio.run(scenario())
 

@@ -59,16 +59,17 @@ class IsolatedParser:
         self._size = size
         self._limits = limits
         self._turn = asyncio.Lock()
-        self._server: tuple[Process, socket.socket] | None = None
+        self._server: _ForkServer | None = None
 
     async def __aenter__(self) -> Self:
-        await self._control()
+        await self._running()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._stop()
+        if self._server is not None:
+            await self._drop(self._server)
 
     async def prepare(self, name: str, data: bytes, *, text_column: str | None = None) -> PreparedDocument:
         """Parse and cut one file; `name` and `text_column` as for `parse`.
@@ -84,7 +85,10 @@ class IsolatedParser:
             async with asyncio.timeout(limits.wall_seconds):
                 reply = await process.exchange(ParseRequest(name, limits, self._size, text_column), data)
                 if reply is None:
-                    raise _cause_of_death(name, await process.ended(), limits)
+                    ended = await process.ended()
+                    if ended is None:
+                        await self._drop(process.server)
+                    raise _cause_of_death(name, ended, limits)
             return await asyncio.to_thread(decode_reply, name, reply)
         except TimeoutError:
             raise ParserStarvedError(
@@ -102,39 +106,57 @@ class IsolatedParser:
         told, their_told = socket.socketpair()
         with their_channel, their_told:
             try:
-                control = await self._control()
-                socket.send_fds(control, [FORK], [their_channel.fileno(), their_told.fileno()])
+                server = await self._fork(their_channel, their_told)
             except OSError as error:
                 channel.close()
                 told.close()
-                # The next file gets a new one.
-                await self._stop()
                 raise ParserStarvedError(
                     name, f"no parser process could be started ({error.strerror or error}); send it again"
                 ) from error
-        return await _ParserProcess.over(channel, told)
+        return await _ParserProcess.over(server, channel, told)
 
-    async def _control(self) -> socket.socket:
-        """The socket of a fork server that runs; starts one where there is none (any more)."""
+    async def _fork(self, *ends: socket.socket) -> _ForkServer:
+        """Start a process that has `ends`; raises OSError when even a new fork server does not."""
+        for last in (False, True):
+            server = await self._running()
+            try:
+                socket.send_fds(server.control, [FORK], [end.fileno() for end in ends])
+            except OSError:
+                # It has died, which may not have been noticed yet.
+                await self._drop(server)
+                if last:
+                    raise
+            else:
+                break
+        return server
+
+    async def _running(self) -> _ForkServer:
+        """A fork server that runs as far as is known; starts one where there is none (any more)."""
         async with self._turn:
-            if self._server is not None:
-                server, control = self._server
-                if server.returncode is None:
-                    return control
-                control.close()
-            self._server = await _start_server(self._tokenizer)
-            return self._server[1]
+            if self._server is not None and self._server.process.returncode is not None:
+                self._server.control.close()
+                self._server = None
+            if self._server is None:
+                self._server = await _start_server(self._tokenizer)
+            return self._server
 
-    async def _stop(self) -> None:
-        if self._server is not None:
-            server, control = self._server
+    async def _drop(self, server: _ForkServer) -> None:
+        """End a fork server, which takes its parser processes with it; the next file gets another one."""
+        if self._server is server:
             self._server = None
-            # It takes the parser processes with it.
-            control.close()
-            await server.wait()
+        server.control.close()
+        await server.process.wait()
 
 
-async def _start_server(tokenizer: Path) -> tuple[Process, socket.socket]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _ForkServer:
+    """The process that parser processes are forked from, and the socket over which it is told to."""
+
+    process: Process
+    control: socket.socket
+
+
+async def _start_server(tokenizer: Path) -> _ForkServer:
     control, theirs = socket.socketpair()
     control.setblocking(False)
     try:
@@ -157,19 +179,21 @@ async def _start_server(tokenizer: Path) -> tuple[Process, socket.socket]:
     if said != READY:
         control.close()
         raise ChildProcessError(f"the fork server of the parsers ended with status {await server.wait()}")
-    return server, control
+    return _ForkServer(server, control)
 
 
 @dataclass(slots=True)
 class _ParserProcess:
     """One parser process: its channel, and the socket over which its end is told."""
 
+    server: _ForkServer
     channel: tuple[asyncio.StreamReader, asyncio.StreamWriter]
     told: tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
     @classmethod
-    async def over(cls, channel: socket.socket, told: socket.socket) -> _ParserProcess:
+    async def over(cls, server: _ForkServer, channel: socket.socket, told: socket.socket) -> _ParserProcess:
         return cls(
+            server,
             await asyncio.open_connection(sock=channel, limit=_READ_AHEAD_BYTES),
             await asyncio.open_connection(sock=told),
         )
