@@ -30,6 +30,8 @@ from steelyard_dataprep.preparation.isolation import IsolatedParser
 from steelyard_dataprep.preparation.prepared import ChunkSize, PreparedDocument, prepare
 from steelyard_models.fetch import locate
 from steelyard_models.tokenizer import TextTokenizer
+from steelyard_store.embedded import EmbeddedReader
+from steelyard_store.records import Filter
 from tests.faults.ingestion_embedder import EmbedderDouble
 from tests.harness.processes import ServiceProcess, start, wait_ready
 
@@ -215,8 +217,11 @@ def corpora(folder: Path) -> None:
                         flush=True,
                     )
             process.wait()
+            seen, wrong = asyncio.run(unsound(Path(scratch) / "store.db"))
+            print(f"{seen} chunks in the store, {len(wrong)} of them unsound", *wrong, sep="\n  ")
             totals = event["totals"]
-            cpu = sum(_cpu_of(one.process.pid) for one in (embedding, service))
+            processes = [embedding.process.pid, service.process.pid, *children(service.process.pid)]
+            cpu = sum(map(_cpu_of, processes))
             print(
                 f"{totals['chunks']} chunks, {totals['tokens']} tokens in {spent:.1f} s:"
                 f" {totals['chunks'] / spent:.1f} chunks/s; {cpu:.1f} CPU s of embedding and dataprep"
@@ -225,6 +230,25 @@ def corpora(folder: Path) -> None:
         finally:
             service.stop()
             embedding.stop()
+
+
+async def unsound(store: Path) -> tuple[int, list[str]]:
+    """How many chunks a store holds, and those that are not their span of the text or longer than they may be."""
+    tokenizer = TextTokenizer(locate("all-minilm-l6-v2"))
+    public = Filter(["public"])
+    found: list[str] = []
+    seen = 0
+    async with EmbeddedReader(store) as reader:
+        for one in (await reader.documents(public, limit=1000)).documents:
+            document = await reader.document(one.document_id, public)
+            assert document is not None
+            chunks = await reader.document_chunks(one.document_id, public)
+            seen += len(chunks)
+            for chunk, tokens in zip(chunks, tokenizer.count_many([chunk.text for chunk in chunks]), strict=True):
+                span = document.text[chunk.char_start : chunk.char_end]
+                if span != chunk.text or tokens != chunk.tokens or tokens > SIZE.max_tokens:
+                    found.append(f"chunk {chunk.ordinal} of {one.source}: {tokens} tokens, {chunk.tokens} stored")
+    return seen, found
 
 
 def _cpu_of(pid: int) -> float:

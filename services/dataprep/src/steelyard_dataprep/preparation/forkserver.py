@@ -60,7 +60,7 @@ class ForkServer:
         self._control = control
         self._count_tokens = count_tokens
         self._told: dict[int, socket.socket] = {}
-        self._selector = selectors.DefaultSelector()
+        self.selector = selectors.DefaultSelector()
         self._woken, self._wake = socket.socketpair()
 
     def __enter__(self) -> ForkServer:
@@ -68,20 +68,27 @@ class ForkServer:
         self._wake.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
-        self._selector.register(self._control, selectors.EVENT_READ, self._fork)
-        self._selector.register(self._woken, selectors.EVENT_READ, self._reap)
+        self.selector.register(self._control, selectors.EVENT_READ, self._fork)
+        self.selector.register(self._woken, selectors.EVENT_READ, self._reap)
         return self
 
     def __exit__(self, *_: object) -> None:
         for process in self._told:
             _kill(process)
+        signal.set_wakeup_fd(-1)
+        self.selector.close()
+        self._woken.close()
+        self._wake.close()
 
     def run(self) -> None:
         """Serve until the control socket ends."""
-        going_on = True
-        while going_on:
-            for key, _ in self._selector.select():
-                going_on = key.data() is not False and going_on
+        while self.step():
+            pass
+
+    def step(self) -> bool:
+        """Wait for something to happen and see to it; False when the control socket has ended."""
+        said = [key.data() for key, _ in self.selector.select()]
+        return False not in said
 
     def _fork(self) -> bool:
         """Start a process for the two sockets that arrive; False when there will be no more."""
@@ -106,13 +113,15 @@ class ForkServer:
             self._told[process] = told
             with suppress(ProcessLookupError, PermissionError):
                 os.setpgid(process, process)
-            self._selector.register(told, selectors.EVENT_READ, partial(self._give_up, process, told))
+            self.selector.register(told, selectors.EVENT_READ, partial(self._give_up, process, told))
         return True
 
     def _give_up(self, process: int, told: socket.socket) -> None:
         """The other side closed its socket: kill the process. It is told of all the same, once it has ended."""
-        self._selector.unregister(told)
-        _kill(process)
+        if self._told.get(process) is told:
+            self.selector.unregister(told)
+            _kill(process)
+        # Otherwise it ended by itself, and was told of, after both were seen to have happened.
 
     def _reap(self) -> None:
         with suppress(BlockingIOError):
@@ -125,7 +134,7 @@ class ForkServer:
                 process, status, usage = os.wait4(ended.si_pid, 0)
                 told = self._told.pop(process)
                 with suppress(KeyError):
-                    self._selector.unregister(told)
+                    self.selector.unregister(told)
                 with told, suppress(BrokenPipeError, ConnectionResetError):
                     told.sendall(ENDED.pack(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime))
 

@@ -33,6 +33,7 @@ from steelyard_dataprep.preparation.wire import (
     frame,
 )
 from steelyard_dataprep.preparation.worker import OUT_OF_MEMORY
+from steelyard_runtime import logs
 
 _PROGRAM = ("-I", "-X", "utf8", "-m", "steelyard_dataprep.preparation.forkserver")
 # Threads would not survive the fork, and one text at a time gives them nothing to do.
@@ -87,7 +88,7 @@ class IsolatedParser:
                 if reply is None:
                     ended = await process.ended()
                     if ended is None:
-                        await self._drop(process.server)
+                        await self._give_up(process.server)
                     raise _cause_of_death(name, ended, limits)
             return await asyncio.to_thread(decode_reply, name, reply)
         except TimeoutError:
@@ -123,7 +124,7 @@ class IsolatedParser:
                 socket.send_fds(server.control, [FORK], [end.fileno() for end in ends])
             except OSError:
                 # It has died, which may not have been noticed yet.
-                await self._drop(server)
+                await self._give_up(server)
                 if last:
                     raise
             else:
@@ -134,14 +135,18 @@ class IsolatedParser:
         """A fork server that runs as far as is known; starts one where there is none (any more)."""
         async with self._turn:
             if self._server is not None and self._server.process.returncode is not None:
-                self._server.control.close()
-                self._server = None
+                await self._give_up(self._server)
             if self._server is None:
                 self._server = await _start_server(self._tokenizer)
             return self._server
 
+    async def _give_up(self, server: _ForkServer) -> None:
+        """End a fork server that has died, or is about to: the next file gets another one."""
+        await self._drop(server)
+        logs.get().error("fork_server_died", status=server.process.returncode)
+
     async def _drop(self, server: _ForkServer) -> None:
-        """End a fork server, which takes its parser processes with it; the next file gets another one."""
+        """End a fork server, which takes its parser processes with it."""
         if self._server is server:
             self._server = None
         server.control.close()
