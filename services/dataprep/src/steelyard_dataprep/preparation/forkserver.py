@@ -6,7 +6,7 @@ over the first socket. Over the second one the file's end is told (`ENDED`), and
 the process. When standard input ends, everything does.
 
 A parser process therefore starts in a few milliseconds with the memory of a process that no file has touched, and what
-a file does to its own copy of that memory ends with it (docs/adr/*-forked-parsers.md).
+a file does to its own copy of that memory ends with it (docs/adr/0020-forked-parsers.md).
 """
 
 from __future__ import annotations
