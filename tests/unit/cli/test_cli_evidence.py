@@ -267,3 +267,25 @@ def test_the_study_says_where_it_looked_for_the_data(release, monkeypatch):
     result = run("study")
     assert result.exit_code in (1, 2)
     assert "absent" in result.stderr or "is not cached" in result.stderr
+
+
+def test_survival_prints_its_figures_and_writes_the_page(tmp_path, monkeypatch):
+    from steelyard_evidence.policy import Policy
+    from steelyard_evidence.run.plan import Plan
+    from steelyard_evidence.run.runner import run_plan
+    from steelyard_evidence.survival_study import study
+    from steelyard_evidence.survival_study.boundaries import losses_of
+    from steelyard_evidence.survival_study.pairs import Cell
+
+    policy = Policy().with_pairs(min_doc_tokens=16)
+    plan = Plan(current=policy, proposed=policy, limits=study.LIMITS)
+    losses = losses_of(run_plan(manifest(), plan, FakeReader(), tmp_path / "unfinished", lambda *_: None))
+    cells = [Cell(limit, at, 0, 0, 0, 0, None) for limit in study.LIMITS for at in ("beginning", "middle", "end")]
+    found = [study.Passages("musique", "chunks of 200", 2, 9, 9.0, cells, 2, losses)]
+    monkeypatch.setattr(study, "survival_study", lambda *_: found)
+    result = run("survival", "--write", tmp_path / "survival.md", "--json")
+    assert result.exit_code == 0, result.stderr
+    (passages,) = json.loads(result.stdout)["passages"]
+    assert passages["losses"][0]["counts"]["pair"]["units"] == 4
+    assert (passages["losses"][0]["limit"], passages["cells"][0]["whole"]) == (128, None)
+    assert "| MuSiQue | chunks of 200 (9, 9) | 128 | none there" in (tmp_path / "survival.md").read_text()

@@ -112,7 +112,9 @@ def test_the_page_has_every_denominator(tokenizer: TextTokenizer, tmp_path: Path
     found = Passages("hotpotqa", "whole documents", 1, 130, 130.0, cells, 2, losses_of(run))
     said = page([found])
     assert "| HotpotQA | whole documents (130, 130) | 128 | 1.000 [1.000, 1.000], 1 of 1 | none there | 0.000" in said
-    assert "whole documents, pairs of 1024 (n = 4 pieces of 2 questions): retrieval 0, the pair 0;" in said
+    assert "`steelyard evidence survival --questions 2 --write" in said
+    assert "whole documents, pairs of 128 (n = 4 pieces of 2 questions): retrieval 0, the pair 2, 0 of which" in said
+    assert "pairs of 1024 (n" not in said
     assert said.count("\n| HotpotQA |") == 2 * len(limits)
 
 

@@ -12,7 +12,15 @@ from .study import CANDIDATES, CONTEXT_BUDGET, LIMITS, Passages
 
 def page(found: Sequence[Passages]) -> str:
     """Markdown."""
-    return "\n".join([_OPENING, _by_position(found), _at_boundaries(found), _in_words(found), _METHOD])
+    return "\n".join(
+        [
+            _opening(max(one.run_questions for one in found)),
+            _by_position(found),
+            _at_boundaries(found),
+            _in_words(found),
+            _METHOD,
+        ]
+    )
 
 
 def _by_position(found: Sequence[Passages]) -> str:
@@ -66,10 +74,10 @@ def _mean(mean: Mean) -> str:
 
 
 def _in_words(found: Sequence[Passages]) -> str:
-    lines = ["In words, pieces of evidence of which a boundary took something:", ""]
+    lines = ["Where the pair took something, the pieces of evidence of which each boundary took some or all:", ""]
     for one in found:
-        lines += [_sentence(one, row) for row in one.losses]
-    return "\n".join([*lines, ""])
+        lines += [_sentence(one, row) for row in one.losses if row.cut]
+    return "\n".join([*lines, "", "In every other row the pair took nothing.", ""])
 
 
 def _sentence(one: Passages, row: Losses) -> str:
@@ -82,15 +90,17 @@ def _sentence(one: Passages, row: Losses) -> str:
     )
 
 
-_OPENING = """# Survival: what a pair limit cuts out
+def _opening(questions: int) -> str:
+    return f"""# Survival: what a pair limit cuts out
 
-Written by `steelyard evidence survival --write docs/tune/survival.md`. A reranker reads a question and a passage
-as one pair of bounded length. What does the bound cut out of evidence that was retrieved, by where it stands in
+Written by `steelyard evidence survival --questions {questions} --write docs/tune/survival.md`. A reranker reads a
+question and a passage as one pair of bounded length. What does the bound cut out of evidence, by where it stands in
 its passage?
 
 The truncation fixture says what must happen to one fact among ninety sentences of filler
 ([evidence.md](evidence.md)); this page says what does happen on the evaluation data.
 """
+
 
 _BY_POSITION = """Share of the evidence that is whole in the pair, with a 95 % bootstrap interval over questions,
 then how many pieces that is of how many. Position is the third of the passage in which the evidence begins. Every

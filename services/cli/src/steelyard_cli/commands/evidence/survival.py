@@ -32,12 +32,12 @@ def survival(
 
     Vectors and scores are kept: interrupted, it goes on where it stopped.
     """
-    from dataclasses import asdict
+    from pydantic import TypeAdapter
 
     from steelyard_evidence.atomic import write_atomically
     from steelyard_evidence.cache_folder import default_cache
     from steelyard_evidence.survival_study.page import page
-    from steelyard_evidence.survival_study.study import survival_study
+    from steelyard_evidence.survival_study.study import Passages, survival_study
 
     terminal = Terminal.open(as_json=as_json)
     folder = EvaluationSettings.folder()
@@ -47,6 +47,6 @@ def survival(
             write_atomically(write, page(found))
             terminal.note(f"written: {write}")
     if as_json:
-        terminal.result({"passages": [asdict(one) for one in found]})
+        terminal.result({"passages": TypeAdapter(list[Passages]).dump_python(found, mode="json")})
     else:
         terminal.show(Text(page(found)))
