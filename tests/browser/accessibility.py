@@ -81,6 +81,8 @@ async def _reflow(page: Page) -> list[str]:
     await page.call(
         "Emulation.setDeviceMetricsOverride", width=NARROW_PX, height=640, deviceScaleFactor=1, mobile=False
     )
+    # The page hears of its new size with the next frame.
+    await page.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     width = await page.js("document.documentElement.scrollWidth")
     await page.call("Emulation.clearDeviceMetricsOverride")
     return [f"the page is {width} px wide in a window of {NARROW_PX}"] if width > NARROW_PX else []
