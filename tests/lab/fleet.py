@@ -30,6 +30,7 @@ class Fleet:
             {
                 "steelyard_api_keys_source": str(keys),
                 "steelyard_image_archive": str(folder / "images.tar"),
+                "steelyard_image_lock": str(folder / "images.lock"),
                 "steelyard_models_archive": str(folder / "models.tar"),
                 "steelyard_gateway_address": "0.0.0.0",
                 "steelyard_scopes": "public",

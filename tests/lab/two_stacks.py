@@ -1,5 +1,7 @@
 """Two hosts with a stack and variables of their own each: from a machine without an engine to data that outlives it."""
 
+import json
+import re
 import secrets
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 from .client import Load
 from .corpus import EVIDENCE, QUESTION, ROOT, golden_questions
 from .fleet import Fleet, replaced
+from .hosts import Host
 from .journal import Journal, Step, eventually, expect
 from .leaks import Leaks
 from .playbooks import Outcome
@@ -25,8 +28,12 @@ OWN: dict[str, dict[str, Any]] = {
         "steelyard_llm_context_tokens": 2048,
     },
 }
-NEVER_READY = {"steelyard_rerank_backend": "tei", "steelyard_rerank_url": "http://127.0.0.1:9"}
-"""A reranker that asks a server which is not there starts, and is never ready."""
+_NEVER_READY = (
+    "it=$(docker create steelyard/reranker:latest) && echo 'raise SystemExit(1)' >/tmp/never.py"
+    " && docker cp /tmp/never.py $it:/opt/steelyard/healthcheck.py && docker commit $it && docker rm $it >/dev/null"
+)
+"""Makes an image whose reranker works and is never ready, and prints its id."""
+_IMAGE_ID = re.compile("sha256:[0-9a-f]{64}")
 _PATIENCE_S = 300
 _TOKEN = "/opt/steelyard/secrets/service_token"
 
@@ -51,7 +58,7 @@ class TwoStacks:
             ("site.yml, second run", self.second_run),
             ("site.yml, one variable of one host changed", self.one_variable),
             ("rollback.yml", self.rollback),
-            ("site.yml, a reranker that is never ready", self.bad_release),
+            ("site.yml, an image whose reranker is never ready", self.bad_release),
             ("reboot of a host", self.reboot),
             ("backup.yml, everything deleted, restore.yml", self.round_trip),
             ("rotate_secrets.yml", self.rotate),
@@ -83,7 +90,7 @@ class TwoStacks:
         self._to_answer["site.yml"] = done.seconds
         for host in self._fleet.hosts:
             wanted = (ROOT / f"tests/lab/golden/{host.name}.env").read_text(encoding="utf-8")
-            found = host.run("cat /opt/steelyard/current/.env")
+            found = _IMAGE_ID.sub("sha256:ID", host.run("cat /opt/steelyard/current/.env"))
             expect(found == wanted, f"the env file of {host.name} is another:\n{found}")
         self._note_token()
         return "env files are the golden ones"
@@ -136,9 +143,9 @@ class TwoStacks:
         return load.shown
 
     def bad_release(self) -> str:
-        """A release whose reranker never becomes ready is taken back on every host, without a lost request."""
+        """A new image whose reranker never becomes ready is taken back on every host, without a lost request."""
         links = self._links()
-        bad = {name: {**own, **NEVER_READY} for name, own in OWN.items()}
+        bad = {host.name: {**OWN[host.name], "steelyard_image_lock": self._lock(host)} for host in self._fleet.hosts}
         client = self._fleet.client
         with Load(client(self._fleet.alpha), QUESTION) as first, Load(client(self._fleet.beta), QUESTION) as second:
             done = self._fleet.controller.run("site.yml", bad, extra={"steelyard_wait_timeout_s": 60})
@@ -150,7 +157,7 @@ class TwoStacks:
         self._ran("verify.yml")
         both = f"alpha {first.shown}, beta {second.shown}"
         self._journal.figure(
-            "a release whose reranker is never ready (60 s allowed), asked all the while",
+            "a new image whose reranker is never ready (60 s allowed), asked all the while",
             f"taken back on both hosts after {done.seconds:.0f} s; {both}",
         )
         return both
@@ -224,6 +231,13 @@ class TwoStacks:
 
     def _links(self) -> list[str]:
         return [host.run("readlink /opt/steelyard/current") for host in self._fleet.hosts]
+
+    def _lock(self, host: Host) -> str:
+        locked = json.loads((self._fleet.folder / "images.lock").read_text(encoding="utf-8"))
+        never_ready = {"steelyard/reranker:latest": host.run(_NEVER_READY).strip()}
+        path = self._fleet.folder / f"{host.name}.lock"
+        path.write_text(json.dumps({**locked, **never_ready}), encoding="utf-8")
+        return str(path)
 
     def _vault(self, token: str) -> None:
         self._leaks.secrets |= {token, self._fleet.key}
