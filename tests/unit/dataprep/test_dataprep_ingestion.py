@@ -392,17 +392,3 @@ async def test_a_busy_machine_puts_nothing_into_quarantine(bench: Bench) -> None
 async def test_one_crash_costs_nothing_but_a_second_try(bench: Bench) -> None:
     bench.parser.error, bench.parser.times = ParserCrashedError("a.md", "Killed"), 1
     assert (await bench.take_in("a.md", TEXT.encode())).status is FileStatus.PUBLISHED
-
-
-def test_a_quarantine_that_was_cut_short_or_can_not_be_written_does_its_work(tmp_path: Path) -> None:
-    path = tmp_path / "quarantine"
-    first = Quarantine(path, ParseLimits())
-    first.note("content", ParserCrashedError("a", "x"))
-    with path.open("a") as file:
-        file.write('{"content": "content", "sha')
-    again = Quarantine(path, ParseLimits())
-    assert not again.holds("content")
-    path.unlink()
-    path.mkdir()
-    again.note("content", ParserCrashedError("a", "x"))
-    assert again.holds("content")

@@ -248,7 +248,7 @@ def test_cookies_of_a_neighbour_are_not_kept() -> None:
 def test_use_outside_of_its_context_is_a_programming_error() -> None:
     async def run() -> None:
         bound()
-        with pytest.raises(RuntimeError, match="outside of its context"):
+        with pytest.raises(RuntimeError, match="outside of their context"):
             await Upstream(Stage.STORE, "http://127.0.0.1:1").post("/v1/x", {}, Reply)
 
     asyncio.run(run())

@@ -3,11 +3,8 @@ neighbour's guard in front.
 """
 
 import asyncio
-import errno
-import io
 from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from json import JSONDecodeError
 from typing import Any, Self, TypeVar
@@ -15,9 +12,6 @@ from urllib.parse import urlencode
 
 import aiohttp
 import orjson
-from aiohttp.client_reqrep import ConnectionKey
-from aiohttp.connector import Connection
-from aiohttp.tracing import Trace
 from pydantic import BaseModel, ValidationError
 
 from steelyard_contracts import headers
@@ -26,6 +20,7 @@ from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_contracts.health import Readiness
 
 from . import context, strict_json
+from .connections import Connections, Source
 from .metrics import Metrics
 from .retry_budget import RetryBudget
 from .turns import Turns
@@ -34,17 +29,12 @@ from .upstream_guard import UpstreamGuard
 
 Payload = TypeVar("Payload", bound=BaseModel)
 
-_CONNECT_TIMEOUT_S = 2.0
-_KEEPALIVE_S = 30.0
-"""Shorter than the servers' 75 s, so that a connection is not reused at the moment its server closes it."""
 _HOP_MARGIN_MS = 5
 """What a hop keeps of the deadline for itself, to be able to answer before its caller gives up."""
-_ONE_PIECE_BYTES = 2**20
 _PROBES = 2
 """Connections beyond those of the calls, so that a neighbour can be looked at while all of them wait."""
 _FAIR_S = 1.0
 """A call that had less time than this says nothing about its neighbour by missing it: the caller chose the time."""
-_CLOSED = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +48,6 @@ class RawReply:
 
 _TURNS = Turns()
 """Of all that goes on after a neighbour's reply in this process."""
-
-_REUSED: ContextVar[bool] = ContextVar("steelyard_connection_reused", default=False)
-"""Whether the request that is being sent goes over a connection that has served before."""
 
 
 class Upstream:
@@ -92,21 +79,15 @@ class Upstream:
         self._faults = Faults(stage, self.base_url)
         self._ours = ours
         self._token = token
-        self._max_connections = max_calls + _PROBES
+        self._connections = Connections(max_calls + _PROBES)
         self._max_reply_bytes = max_reply_bytes
-        self._pooled: aiohttp.ClientSession | None = None
-        self._fresh: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        pool = _CleanConnector(limit=self._max_connections, keepalive_timeout=_KEEPALIVE_S)
-        self._pooled = _session(pool)
-        self._fresh = _session(aiohttp.TCPConnector(limit=self._max_connections, force_close=True))
+        await self._connections.__aenter__()
         return self
 
     async def __aexit__(self, *_exc: object) -> None:
-        for session in (self._pooled, self._fresh):
-            if session is not None:
-                await session.close()
+        await self._connections.__aexit__()
 
     async def post(
         self, path: str, payload: Mapping[str, Any] | BaseModel, reply: type[Payload], *, share: float = 1.0
@@ -170,7 +151,7 @@ class Upstream:
         """
         current = context.current()
         remaining = current.remaining_s()
-        source = _Source(body) if isinstance(body, AsyncIterable) else None
+        source = Source(body) if isinstance(body, AsyncIterable) else None
         content = source if isinstance(body, AsyncIterable) else body
         sent = self._hop_headers(current, remaining) | dict(described or {})
         target = f"{path}?{urlencode(query)}" if query else path
@@ -257,7 +238,7 @@ class Upstream:
         path: str,
         timeout_s: float | None,
         method: str,
-        body: "bytes | _Source | None",
+        body: bytes | Source | None,
         sent: Mapping[str, str],
         *,
         streamed: bool = False,
@@ -265,7 +246,7 @@ class Upstream:
         handed_over = False
         try:
             async with asyncio.timeout(timeout_s):
-                response = await self._send(method, path, body, sent)
+                response = await self._connections.send(method, self.base_url + path, body, sent)
                 handed_over = streamed
                 try:
                     yield response
@@ -281,23 +262,6 @@ class Upstream:
             ) from None
         except aiohttp.ClientError as error:
             raise self._faults.unreachable(error) from None
-
-    async def _send(
-        self, method: str, path: str, body: "bytes | _Source | None", sent: Mapping[str, str]
-    ) -> aiohttp.ClientResponse:
-        pooled, fresh = self._sessions()
-        url = self.base_url + path
-        if isinstance(body, _Source):
-            return await fresh.request(method, url, data=body, headers=sent, allow_redirects=False)
-        _REUSED.set(False)
-        try:
-            return await pooled.request(method, url, data=_sendable(body), headers=sent, allow_redirects=False)
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-            if not _REUSED.get() or not _was_closed(error):
-                raise
-        # A pooled connection was closed while it idled: nothing of a reply was read, and every request that our
-        # services exchange is free of effects, so it is sent once more, on a new connection.
-        return await fresh.request(method, url, data=_sendable(body), headers=sent, allow_redirects=False)
 
     def _credentials(self) -> dict[str, str]:
         return {} if self._token is None else {headers.AUTHORIZATION: f"Bearer {self._token}"}
@@ -340,62 +304,6 @@ class Upstream:
         except JSONDecodeError as error:
             raise self._faults.bad_reply(f"it is not JSON ({error.msg})") from None
 
-    def _sessions(self) -> tuple[aiohttp.ClientSession, aiohttp.ClientSession]:
-        if self._pooled is None or self._fresh is None:
-            raise RuntimeError(f"the client of {self.stage} is used outside of its context")
-        return self._pooled, self._fresh
-
-
-class _Source:
-    """A body that comes in parts. It can be read once, and remembers why it broke off, which aiohttp does not tell."""
-
-    def __init__(self, parts: AsyncIterable[bytes]) -> None:
-        self.fault: Exception | None = None
-        self._parts = parts
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            async for part in self._parts:
-                yield part
-        except Exception as error:
-            self.fault = error
-            raise
-
-
-class _CleanConnector(aiohttp.TCPConnector):
-    """A pool that gives no connection on which something has come that nobody asked for.
-
-    A server that sends two replies to one request would otherwise answer the next request with the second.
-    """
-
-    async def _get(self, key: ConnectionKey, traces: list[Trace]) -> Connection | None:
-        while (connection := await super()._get(key, traces)) is not None:
-            if connection.protocol is not None and not connection.protocol.should_close:
-                _REUSED.set(True)
-                return connection
-            connection.close()
-        return None
-
-
-def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(
-        connector=connector,
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT_S),
-        # `identity`: a compressed reply could be small on the wire and without bound in memory.
-        headers={"Accept-Encoding": "identity"},
-        auto_decompress=False,
-        cookie_jar=aiohttp.DummyCookieJar(),
-    )
-
-
-def _sendable(body: bytes | None) -> bytes | io.BytesIO | None:
-    """A body above a megabyte as a stream: in one piece its sending would hold up the event loop, and aiohttp warns."""
-    return body if body is None or len(body) <= _ONE_PIECE_BYTES else io.BytesIO(body)
-
 
 def _is_success(status: int) -> bool:
     return 200 <= status < 300
-
-
-def _was_closed(error: aiohttp.ClientError) -> bool:
-    return isinstance(error, aiohttp.ServerDisconnectedError) or getattr(error, "errno", None) in _CLOSED
