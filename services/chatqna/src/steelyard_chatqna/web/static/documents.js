@@ -196,8 +196,11 @@ function ask(button) {
 }
 
 get("delete-dialog").addEventListener("close", (event) => {
-  // The event comes a moment after the closing, when the next question may be open already.
-  if (!event.target.open && event.target.returnValue === "delete") remove(doomed.delete, doomed.name, doomed.scope);
+  // The event comes a moment after the closing: the next question may be open already, or answered as well.
+  if (event.target.open || event.target.returnValue !== "delete" || doomed === null) return;
+  const { delete: documentId, name, scope } = doomed;
+  doomed = null;
+  remove(documentId, name, scope);
 });
 
 async function remove(documentId, name, scope) {
