@@ -37,7 +37,7 @@ def test_every_command_speaks_json_and_is_explained():
         "replay", "verify-citations", "keys add", "keys list", "keys revoke",
         "config explain", "config check", "store init", "store check", "store migrate",
         "evidence inspect", "evidence freeze", "evidence run", "evidence report", "evidence gate",
-        "evidence rollback", "evidence calibrate", "evidence study",
+        "evidence rollback", "evidence calibrate", "evidence study", "evidence survival",
         "doctor", "models fetch", "models list", "models verify",
     }  # fmt: skip
 

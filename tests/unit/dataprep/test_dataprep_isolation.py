@@ -290,12 +290,12 @@ def test_a_fork_server_that_dies_costs_one_file(isolated: Isolated, monkeypatch:
 
 
 def kill_fork_server() -> None:
-    """Kill the one child of this process and wait until it is dead, before anything here notices."""
+    """Kill the fork server of this process and wait until it is dead, before anything here notices."""
     (server,) = (
         int(child)
         for task in Path("/proc/self/task").iterdir()
         for child in (task / "children").read_text().split()
-        if ") Z " not in Path(f"/proc/{child}/stat").read_text()
+        if b"preparation.forkserver" in Path(f"/proc/{child}/cmdline").read_bytes()  # that of a dead one is empty
     )
     ended = os.pidfd_open(server)
     os.kill(server, signal.SIGKILL)
