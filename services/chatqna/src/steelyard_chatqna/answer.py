@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from steelyard_contracts.answers import Answered, Budget, Citation, UnsupportedSpan
@@ -176,7 +177,7 @@ class Answerer:
             policy,
             self._workers,
         )
-        links = LinkFilter(_written(draft))
+        links = LinkFilter(partial(_written, draft))
         complete = False
         try:
             async with AsyncExitStack() as stack:

@@ -7,7 +7,8 @@ taken out, whatever syntax it stands in, and what loads by itself is made a plai
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cached_property
 
 REMOVED = "(link removed)"
 
@@ -45,7 +46,7 @@ def addresses(texts: Iterable[str]) -> frozenset[str]:
     found: set[str] = set()
     for text in texts:
         position = 0
-        while (match := _URL.search(text, position)) is not None:
+        while (match := _address(text, position)) is not None:
             end = _end(match)
             found.add(text[match.start() : end])
             position = max(end, match.start() + 1)
@@ -60,14 +61,15 @@ def without_pictures(text: str) -> str:
 class LinkFilter:
     """Filters an answer as it comes; how it was cut into pieces does not change what comes out.
 
-    `seen` is all that went in and `removed` the number of addresses that were taken out. What may be the beginning of
-    an address is held back until it is decided.
+    `known` tells the addresses that may stay; it is asked once, when the answer has one. `seen` is all that went in and
+    `removed` the number of addresses that were taken out. What may be the beginning of an address is held back until it
+    is decided.
     """
 
-    def __init__(self, known: frozenset[str]) -> None:
+    def __init__(self, known: Callable[[], frozenset[str]]) -> None:
         self.seen = ""
         self.removed = 0
-        self._known = known
+        self._ask_known = known
         self._done = 0
 
     def feed(self, text: str) -> str:
@@ -81,7 +83,7 @@ class LinkFilter:
 
     def _decide(self, *, final: bool) -> str:
         parts: list[str] = []
-        while (match := _URL.search(self.seen, self._done)) is not None:
+        while (match := _address(self.seen, self._done)) is not None:
             if match.end() == len(self.seen) and not final:
                 parts.append(self._plain(match.start()))
                 return "".join(parts)
@@ -93,9 +95,14 @@ class LinkFilter:
                 address = REMOVED
             parts.append(address)
             self._done = end
-        undecided = None if final else _UNDECIDED.search(self.seen, self._done)
+        # No beginning of an address or a tag has a space in it.
+        undecided = None if final else _UNDECIDED.search(self.seen, max(self._done, self.seen.rfind(" ") + 1))
         parts.append(self._plain(len(self.seen) if undecided is None else undecided.start()))
         return "".join(parts)
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return self._ask_known()
 
     def _plain(self, end: int) -> str:
         """The text up to `end`, in which there is no address."""
@@ -103,6 +110,14 @@ class LinkFilter:
         start, self._done = self._done, end
         context = self.seen[start : end + _LONGEST_TAG]
         return without_pictures(context)[: end - start]
+
+
+def _address(text: str, position: int) -> re.Match[str] | None:
+    """The first address in `text` from `position` on."""
+    # In every address is one of these; looking for them first costs a hundredth of looking for an address.
+    if text.find(":", position) < 0 and text.find("//", position) < 0 and "www." not in text[position:].lower():
+        return None
+    return _URL.search(text, position)
 
 
 _LONGEST_TAG = max(map(len, _TAGS)) + 2

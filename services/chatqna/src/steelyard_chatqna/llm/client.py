@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 from json import JSONDecodeError
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import aiohttp
 
@@ -28,8 +27,7 @@ _DONE = "[DONE]"
 Kind = TypeVar("Kind", dict[str, Any], list[Any], str)
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(NamedTuple):
     """What one event of the stream adds. `usage` comes once, with the last events."""
 
     text: str = ""
@@ -143,11 +141,10 @@ def _delta(event: str) -> Delta:
     choices = _part(value, "choices", list) or [{}]
     if not isinstance(choices[0], dict):
         raise _broken("a choice is not an object")
-    return Delta(
-        text=_part(_part(choices[0], "delta", dict), "content", str),
-        finish_reason=_part(choices[0], "finish_reason", str) or None,
-        usage=_usage(_part(value, "usage", dict)) or None,
-    )
+    text = _part(_part(choices[0], "delta", dict), "content", str)
+    finish_reason = _part(choices[0], "finish_reason", str)
+    usage = _part(value, "usage", dict)
+    return Delta(text, finish_reason or None, _usage(usage) or None if usage else None)
 
 
 def _part(holder: Mapping[str, Any], key: str, kind: type[Kind]) -> Kind:

@@ -17,7 +17,7 @@ class SseParser:
 
     def __init__(self, max_event_bytes: int = 2**20) -> None:
         self._max_event_bytes = max_event_bytes
-        self._line = bytearray()
+        self._begun = bytearray()
         self._data: list[str] = []
         self._size = 0
         self._at_start = True
@@ -34,19 +34,26 @@ class SseParser:
             received = received.removeprefix(b"\n")
         if received:
             self._after_cr = received.endswith(b"\r")
-        *ends, rest = _LINE_END.split(received)
-        for end in ends:
-            self._extend(end)
-            line = bytes(self._line)
-            self._line.clear()
-            data = self._take(line)
+        # Most servers send no CR, and a single kind of line end needs no pattern.
+        *lines, rest = _LINE_END.split(received) if b"\r" in received else received.split(b"\n")
+        for end in lines:
+            data = self._take(self._whole(end))
             if data is not None:
                 yield data
-        self._extend(rest)
+        self._check(len(self._begun) + len(rest))
+        self._begun += rest
 
-    def _extend(self, part: bytes) -> None:
-        self._line += part
-        if len(self._line) + self._size > self._max_event_bytes:
+    def _whole(self, end: bytes) -> bytes:
+        """The line that ends with `end`."""
+        line = end
+        if self._begun:
+            line = bytes(self._begun + end)
+            self._begun.clear()
+        self._check(len(line))
+        return line
+
+    def _check(self, size: int) -> None:
+        if size + self._size > self._max_event_bytes:
             raise ValueError(f"an event is larger than {self._max_event_bytes} bytes")
 
     def _take(self, line: bytes) -> str | None:
