@@ -11,20 +11,20 @@ class Turns:
     """Lets a few tasks at a time go on, and the event loop look at its sockets before the next ones do.
 
     Replies of neighbours come in bunches: worked on in one go, thirty of them would keep a request that is refused in
-    microseconds waiting for a tenth of a second. `taken` are the tasks that went on since the last look.
+    microseconds waiting for a tenth of a second.
     """
 
     def __init__(self) -> None:
-        self.taken = 0
+        self._taken = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def take(self) -> None:
         """Wait until it is this task's turn to work until it next waits for something; first come, first served."""
         loop = asyncio.get_running_loop()
-        if self.taken < AT_ONCE:
-            if not self.taken:
+        if self._taken < AT_ONCE:
+            if not self._taken:
                 loop.call_soon(self._give)
-            self.taken += 1
+            self._taken += 1
             return
         turn: asyncio.Future[None] = loop.create_future()
         self._waiting.append(turn)
@@ -32,11 +32,11 @@ class Turns:
 
     def _give(self) -> None:
         """Called once for each look at the sockets, as long as turns are taken."""
-        self.taken = 0
-        while self._waiting and self.taken < AT_ONCE:
+        self._taken = 0
+        while self._waiting and self._taken < AT_ONCE:
             turn = self._waiting.popleft()
             if not turn.done():  # else it was cancelled while it waited
                 turn.set_result(None)
-                self.taken += 1
-        if self.taken:
+                self._taken += 1
+        if self._taken:
             asyncio.get_running_loop().call_soon(self._give)
