@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 
 AT_ONCE = 4
-"""Tasks that go on between two looks at the sockets. A look after each would cost as much as a third of a call."""
+"""Tasks that go on between two looks at the sockets. A look after each would cost a quarter of a call."""
 
 
 class Turns:
