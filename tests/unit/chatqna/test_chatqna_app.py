@@ -1,12 +1,16 @@
 """The app over neighbours that speak real HTTP: without a model it needs no model server at all."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from steelyard_chatqna.ledger_store import LedgerStoreError
+from steelyard_chatqna.settings import ChatqnaSettings
 from steelyard_contracts.answers import Answered, Ledger
+from tests.unit.runtime.raw_double import Call, neighbour
 
 from .fakes import QUESTION, SEAL
 from .served import NOWHERE, served
@@ -44,6 +48,47 @@ def test_with_a_model_its_server_is_a_dependency_and_its_absence_an_error(tmp_pa
             assert (await client.post("/v1/inspect", json={"messages": QUESTION})).status_code == 200
 
     asyncio.run(main())
+
+
+async def rewriting_model(call: Call) -> None:
+    """A llama.cpp server that writes out a question when it is asked to, and knows the seal."""
+    asked = json.loads(call.body)
+    if "/apply-template" in call.head:
+        await call.reply(json.dumps({"prompt": json.dumps(asked)}).encode())
+    elif "/tokenize" in call.head:
+        await call.reply(b'{"tokens": [1, 2, 3]}')
+    else:
+        said = "Which seal is approved for AX-104-B?" if "Last question" in asked["messages"][-1]["content"] else SEAL
+        event = json.dumps({"choices": [{"delta": {"content": said}, "finish_reason": "stop"}]})
+        await call.reply(f"data: {event}\n\ndata: [DONE]\n\n".encode(), kind="text/event-stream")
+
+
+def test_a_follow_up_is_sought_for_what_it_means_and_its_ledger_says_so(tmp_path: Path) -> None:
+    turns = [
+        {"role": "user", "content": "Which pump has a cover?"},
+        {"role": "assistant", "content": "AX-104-B."},
+        {"role": "user", "content": "Which seal is approved for it?"},
+    ]
+
+    async def main() -> None:
+        async with (
+            neighbour(rewriting_model) as model,
+            served(tmp_path, llm_url=model.url, condense_question=True) as client,
+        ):
+            said = (await client.post("/v1/chatqna", json={"messages": turns, "stream": False})).json()
+            extension = Answered.model_validate(said["steelyard"])
+            assert said["choices"][0]["message"]["content"] == SEAL
+            assert (extension.outcome, extension.retrieval_query) == ("ok", "Which seal is approved for AX-104-B?")
+            shown = (await client.get(f"/web/evidence/{extension.ledger_id}")).text
+            assert "Which seal is approved for it?" in shown
+            assert 'Evidence was sought for: <span dir="auto">Which seal is approved for AX-104-B?</span>' in shown
+
+    asyncio.run(main())
+
+
+def test_without_a_model_nobody_writes_a_question_out() -> None:
+    with pytest.raises(ValidationError, match="has no model for CONDENSE_QUESTION"):
+        ChatqnaSettings(auth="off", llm_backend="extractive", condense_question=True)
 
 
 def test_a_ledger_store_that_is_damaged_keeps_the_gateway_from_starting(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from steelyard_chatqna.answer import Answerer
+from steelyard_chatqna.condensing import Condenser
 from steelyard_chatqna.documents import Documents
 from steelyard_chatqna.gateway import Gateway
 from steelyard_chatqna.kept_ledgers import KeptLedgers
@@ -37,6 +38,7 @@ class Bench:
     llm: FakeLlm = field(default_factory=lambda: FakeLlm(words(SEAL)))
     neighbours: FakeParts = field(default_factory=FakeParts)
     settings: dict[str, Any] = field(default_factory=dict)
+    condensing: FakeLlm | None = None
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Gateway]:
@@ -45,10 +47,15 @@ class Bench:
         keeping, grounding = Workers("ledgers", 1), Workers("grounding", 1)
         store = LedgerStore(self.folder / "ledgers.db", settings.ledger_days, settings.ledger_max_mb * 2**20)
         llm: Any = self.llm
+        rewriting: Any = self.condensing
         try:
-            answerer = Answerer(settings, llm, WordCounter(), grounding)
             yield Gateway(
-                settings, self.neighbours.parts, answerer, KeptLedgers(store, keeping), Documents(None, ("public",))
+                settings,
+                self.neighbours.parts,
+                Answerer(settings, llm, WordCounter(), grounding),
+                KeptLedgers(store, keeping),
+                Documents(None, ("public",)),
+                None if rewriting is None else Condenser(rewriting, WordCounter(), 4096, grounding),
             )
         finally:
             keeping.close()
@@ -144,6 +151,61 @@ class TestAnswers:
         assert bench.use(lambda gateway: completed(gateway, chat(model="gpt-4o")))["model"].startswith("qwen")
         bench.settings["llm_backend"] = "extractive"
         assert bench.use(completed)["model"] == "extractive"
+
+
+class TestQuestionsAfterOthers:
+    TURNS = (
+        {"role": "user", "content": "Which pump has a cover?"},
+        {"role": "assistant", "content": "AX-104-B."},
+        {"role": "user", "content": "Which seal is approved for it?"},
+    )
+    ALONE = "Which seal is approved for AX-104-B?"
+
+    def searched(self, bench: Bench) -> list[str]:
+        neighbours = bench.neighbours
+        return [
+            neighbours.embedding.asked[0][1]["input"],
+            neighbours.retriever.asked[0][1]["text"],
+            neighbours.reranker.asked[0][1]["initial_query"],
+        ]
+
+    def test_evidence_is_sought_for_the_last_question(self, bench: Bench) -> None:
+        body = bench.use(lambda gateway: completed(gateway, chat(messages=self.TURNS)))
+        assert self.searched(bench) == ["Which seal is approved for it?"] * 3
+        assert "retrieval_query" not in body["steelyard"]
+        assert bench.ledgers()[0].retrieval_query is None
+
+    def test_or_for_what_the_model_says_that_it_means_while_it_is_answered_as_it_stands(self, bench: Bench) -> None:
+        bench.condensing = FakeLlm(words(self.ALONE))
+        body = bench.use(lambda gateway: completed(gateway, chat(messages=self.TURNS)))
+        assert self.searched(bench) == [self.ALONE] * 3
+        assert body["steelyard"]["retrieval_query"] == self.ALONE
+        assert body["steelyard"]["outcome"] == "ok"
+        (ledger,) = bench.ledgers()
+        assert (ledger.question, ledger.retrieval_query) == ("Which seal is approved for it?", self.ALONE)
+        messages = bench.llm.asked[0][0]
+        assert [message["content"] for message in messages[1:3]] == ["Which pump has a cover?", "AX-104-B."]
+        assert messages[3]["content"].endswith("Question: Which seal is approved for it?")
+
+    def test_an_inspection_finds_what_an_answer_would(self, bench: Bench) -> None:
+        bench.condensing = FakeLlm(words(self.ALONE))
+        asked = InspectRequest.model_validate({"messages": list(self.TURNS)})
+        assert bench.use(lambda gateway: gateway.inspect(asked)).retrieval_query == self.ALONE
+        assert self.searched(bench) == [self.ALONE] * 3
+
+    def test_a_model_that_fails_at_it_degrades_the_answer(self, bench: Bench) -> None:
+        bench.condensing = FakeLlm([BROKEN])
+        body = bench.use(lambda gateway: completed(gateway, chat(messages=self.TURNS)))
+        assert body["choices"][0]["message"]["content"] == SEAL
+        assert body["steelyard"]["outcome"] == "degraded"
+        assert [one["stage"] for one in body["steelyard"]["degraded"]] == ["llm"]
+        assert self.searched(bench) == ["Which seal is approved for it?"] * 3
+
+    def test_the_privacy_switch_keeps_it_out_of_the_ledger(self, bench: Bench) -> None:
+        bench.condensing = FakeLlm(words(self.ALONE))
+        bench.settings["ledger_texts"] = False
+        bench.use(lambda gateway: completed(gateway, chat(messages=self.TURNS)))
+        assert bench.ledgers()[0].retrieval_query is None
 
 
 class TestSampling:

@@ -44,6 +44,15 @@ def test_a_ledger_shows_what_the_terminal_is_wide_enough_for(width, shown, hidde
     assert all(len(line) <= width for line in text.splitlines())
 
 
+def test_what_evidence_was_sought_for_is_told_when_it_was_not_the_question():
+    one = terminal(80)
+    one.print(ledger_view(Ledger.model_validate(samples.ledger()), one))
+    assert "sought" not in one.file.getvalue()
+    rewritten = samples.ledger(retrieval_query="What do the\nbolts need?")
+    one.print(ledger_view(Ledger.model_validate(rewritten), one))
+    assert "evidence was sought for: What do the bolts need?" in one.file.getvalue()
+
+
 def one_entry(**changes):
     entry = {**samples.entry("c1", 3, "not_scored", None, None), **changes}
     ledger = samples.ledger(

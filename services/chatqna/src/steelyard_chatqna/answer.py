@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -55,7 +55,7 @@ class Draft:
 
     def degrade(self, degradation: Degradation) -> None:
         """Add something that was left out to what the evidence lacks already."""
-        self.evidence = replace(self.evidence, degraded=(*self.evidence.degraded, degradation))
+        self.evidence = self.evidence.degrade(degradation)
 
     def answered(self) -> Answered:
         """The extension that travels with the answer."""
@@ -63,6 +63,7 @@ class Draft:
             outcome=self.outcome,
             degraded=list(self.evidence.degraded),
             ledger_id=self.ledger_id if self.kept else None,
+            retrieval_query=self.evidence.ask.rewritten,
             totals=totals(self.evidence.entries),
             citations=self.citations,
             unsupported=self.unsupported,

@@ -18,6 +18,7 @@ from steelyard_runtime.http import Upstream
 from steelyard_runtime.metrics import Metrics
 
 from .answer import Answerer
+from .condensing import Condenser
 from .documents import Documents
 from .errors import ERRORS
 from .gateway import Gateway
@@ -111,11 +112,11 @@ def build(settings: ChatqnaSettings) -> FastAPI:
                 degraded,
                 settings.cosine_floors,
             )
-            answerer = Answerer(
-                settings,
-                LlmClient(llm, settings.llm_model_id),
-                counter(counted_by, llm, settings.llm_model_id, counting),
-                grounding,
+            model = LlmClient(llm, settings.llm_model_id)
+            tokens = counter(counted_by, llm, settings.llm_model_id, counting)
+            answerer = Answerer(settings, model, tokens, grounding)
+            condenser = (
+                Condenser(model, tokens, settings.llm_context_tokens, grounding) if settings.condense_question else None
             )
             probes: dict[str, Probe] = {
                 stage: _ready(upstream)
@@ -129,7 +130,7 @@ def build(settings: ChatqnaSettings) -> FastAPI:
             if dataprep is not None:
                 probes["dataprep"] = _ready(dataprep)
             documents = Documents(dataprep, settings.steelyard_scopes)
-            gateway = Gateway(settings, parts, answerer, kept, documents)
+            gateway = Gateway(settings, parts, answerer, kept, documents, condenser)
             yield Running(gateway, probes, optional=frozenset(optional))
 
     return create_app(
@@ -150,6 +151,7 @@ def _policy(settings: ChatqnaSettings) -> Mapping[str, Any]:
         "llm_backend": settings.llm_backend,
         "llm_model": settings.llm_model_id,
         "context_tokens": settings.llm_context_tokens,
+        "condense_question": settings.condense_question,
         "citation_mode": settings.citation_mode,
         "groundedness_policy": settings.groundedness_policy,
         "grounding_min_score": settings.grounding_min_score,

@@ -15,9 +15,13 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The effective values: a request's override where it has one (0 is one), else the gateway's setting."""
+    """The effective values: a request's override where it has one (0 is one), else the gateway's setting.
+
+    `query` is what evidence is sought for: the `question`, unless that only has a meaning after others.
+    """
 
     question: str
+    query: str
     scopes: tuple[str, ...]
     search_type: SearchType
     k: int
@@ -40,6 +44,7 @@ class Ask:
         """
         return cls(
             question=question,
+            query=question,
             scopes=readable(overrides.scopes, settings.steelyard_scopes, caller or Caller()),
             search_type=_given(overrides.search_type, settings.search_type),
             k=_given(overrides.k, settings.rerank_candidates),
@@ -52,6 +57,11 @@ class Ask:
             distance_threshold=overrides.distance_threshold,
             hierarchical_mode=overrides.hierarchical_mode,
         )
+
+    @property
+    def rewritten(self) -> str | None:
+        """What evidence was sought for, None if that was the question as it stands."""
+        return None if self.query == self.question else self.query
 
     @property
     def policy(self) -> dict[str, str | int | float | None]:

@@ -26,12 +26,13 @@ from steelyard_runtime import context, logs
 from . import completions, ledgers, replay
 from .answer import Answerer, Draft
 from .ask import Ask
+from .condensing import Condenser
 from .conversation import Conversation
 from .documents import Documents
 from .kept_ledgers import KeptLedgers
 from .ledger_store import LedgerStoreError
 from .parts import Parts
-from .pipeline.evidence import gather
+from .pipeline.evidence import Evidence, gather
 from .settings import ChatqnaSettings
 from .sse_reply import DONE, event
 
@@ -48,6 +49,7 @@ class Gateway:
     answerer: Answerer
     kept: KeptLedgers
     documents: Documents
+    condenser: Condenser | None = None
 
     async def inspect(self, body: InspectRequest) -> Ledger:
         """Run the pipeline without the model and keep its ledger; one that could not be kept says so.
@@ -55,13 +57,12 @@ class Gateway:
         Raises `scope_forbidden` or `scope_unknown` for scopes that the caller may not search, as all questions do.
         """
         conversation = Conversation.of(body.messages)
-        evidence = await gather(self._ask(conversation, body), self.parts)
+        evidence = await self._gather(conversation, body)
         ledger = ledgers.of_evidence(uuid.uuid4().hex, evidence)
         try:
             await self._keep(ledger)
         except LedgerStoreError as error:
-            evidence = replace(evidence, degraded=(*evidence.degraded, _not_kept(error)))
-            return ledgers.of_evidence(ledger.ledger_id, evidence)
+            return ledgers.of_evidence(ledger.ledger_id, evidence.degrade(_not_kept(error)))
         return ledger
 
     async def complete(self, body: ChatCompletionRequest | ChatQnARequest) -> dict[str, Any]:
@@ -109,12 +110,18 @@ class Gateway:
             reply = None if asked is None else await self.parts.reranker.post(replay.PATH, asked, SelectResponse)
         return replay.align_outputs(ledger, strategy, settings, reply)
 
-    def _ask(self, conversation: Conversation, body: EvidenceOverrides) -> Ask:
-        return Ask.of(conversation.question, body, self.settings, context.current().caller)
+    async def _gather(self, conversation: Conversation, body: EvidenceOverrides) -> Evidence:
+        """The evidence for what the conversation's question means."""
+        ask = Ask.of(conversation.question, body, self.settings, context.current().caller)
+        if self.condenser is None:
+            return await gather(ask, self.parts)
+        sought = await self.condenser.sought(conversation)
+        evidence = await gather(replace(ask, query=sought.query), self.parts)
+        return evidence if sought.degraded is None else evidence.degrade(sought.degraded)
 
     async def _prepare(self, body: ChatCompletionRequest | ChatQnARequest) -> Draft:
         conversation = Conversation.of(body.messages)
-        evidence = await gather(self._ask(conversation, body), self.parts)
+        evidence = await self._gather(conversation, body)
         return await self.answerer.prepare(uuid.uuid4().hex, conversation, evidence, _answer_tokens(body))
 
     async def _answer(self, draft: Draft, body: ChatCompletionRequest | ChatQnARequest) -> AsyncGenerator[str, None]:

@@ -26,6 +26,7 @@ def of_evidence(ledger_id: str, evidence: Evidence) -> Ledger:
         scopes=list(evidence.ask.scopes),
         key_id=context.current().caller.key_id,
         question=evidence.ask.question,
+        retrieval_query=evidence.ask.rewritten,
         answer=None,
         outcome=evidence.outcome,
         degraded=list(evidence.degraded),
@@ -67,6 +68,7 @@ def without_texts(ledger: Ledger) -> Ledger:
     return bare.model_copy(
         update={
             "question": None,
+            "retrieval_query": None,
             "answer": None,
             "original_answer": None,
             "evidence": [_evidence_without_texts(one) for one in bare.evidence],

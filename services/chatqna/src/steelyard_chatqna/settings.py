@@ -118,6 +118,10 @@ class ChatqnaSettings(
         default=GroundednessPolicy.ABSTAIN,
         description="abstain replaces an answer of which nothing is supported; flag only marks it.",
     )
+    condense_question: BoolSetting = Field(
+        default=False,
+        description="Let the model write out what a follow-up question means before evidence is sought for it.",
+    )
     grounding_min_score: OptionalProbabilitySetting = Field(
         default=None, description="No answer is tried when the best rerank score is below this; empty = off."
     )
@@ -158,6 +162,12 @@ class ChatqnaSettings(
     def _a_key_has_a_server(self) -> Self:
         if self.llm_backend == "extractive" and self.llm_api_key_file is not None:
             raise ValueError("LLM_BACKEND='extractive' asks no server and reads no LLM_API_KEY_FILE; take it away")
+        return self
+
+    @model_validator(mode="after")
+    def _somebody_condenses(self) -> Self:
+        if self.llm_backend == "extractive" and self.condense_question:
+            raise ValueError("LLM_BACKEND='extractive' has no model for CONDENSE_QUESTION='true'; take one away")
         return self
 
     @property

@@ -1,6 +1,6 @@
 """What the gateway says about an answer: citations, budget, support, and the stored ledger."""
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -9,6 +9,10 @@ from .documents import CandidateMetadata
 from .enums import CitationMode, Outcome, ScoreKind, Strategy
 from .ledger import Degradation, LedgerEntry, LedgerTotals
 from .vectors import Vector
+
+RewrittenQuestion = Annotated[
+    str | None, Field(description="What evidence was sought for, None if that was the question as it stands.")
+]
 
 
 class Citation(Response):
@@ -76,6 +80,7 @@ class Answered(Response):
     outcome: Outcome
     degraded: list[Degradation] = Field(default_factory=list)
     ledger_id: str | None = None
+    retrieval_query: RewrittenQuestion = None
     totals: LedgerTotals
     citations: list[Citation] = Field(default_factory=list)
     unsupported: list[UnsupportedSpan] = Field(default_factory=list)
@@ -110,6 +115,7 @@ class Ledger(Response):
     scopes: list[str] = Field(default_factory=list)
     key_id: str | None = None
     question: str | None = None
+    retrieval_query: RewrittenQuestion = None
     answer: str | None = None
     original_answer: str | None = Field(
         default=None, description="The model's answer when it was replaced, or what links were removed from."

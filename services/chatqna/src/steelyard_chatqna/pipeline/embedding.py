@@ -12,8 +12,8 @@ PATH = "/v1/embeddings"
 
 
 def align_inputs(ask: Ask) -> EmbeddingRequest:
-    """The question alone: the history would move its vector away from what is asked now."""
-    return EmbeddingRequest(input=ask.question, encoding_format="base64")
+    """The query alone: the history would move its vector away from what is asked now."""
+    return EmbeddingRequest(input=ask.query, encoding_format="base64")
 
 
 def align_outputs(reply: EmbeddingResponse) -> Vector:

@@ -84,6 +84,10 @@ class Evidence:
         scores = [entry.scores[ScoreKind.RERANK] for entry in self.entries if ScoreKind.RERANK in entry.scores]
         return max(scores, default=None)
 
+    def degrade(self, degradation: Degradation) -> "Evidence":
+        """The same evidence, of which one thing more is known that it lacks."""
+        return replace(self, degraded=(*self.degraded, degradation))
+
     def dropping(self, chunk_ids: frozenset[str], reason: Reason) -> "Evidence":
         """The same evidence with some selected chunks dropped for a later reason; ranks close up.
 
@@ -168,7 +172,7 @@ async def _select(ask: Ask, query: Vector, found: SearchedMultimodalDoc, parts: 
             policy_hash="",
             strategy=ask.strategy,
             score_kind=ScoreKind.RERANK,
-            initial_query=ask.question,
+            initial_query=ask.query,
             reranked_docs=[],
             ledger=[],
         )

@@ -20,7 +20,7 @@ def align_inputs(ask: Ask, query: Vector, found: SearchedMultimodalDoc) -> Reran
     """
     adaptive = ask.strategy is Strategy.ADAPTIVE
     return RerankingRequest(
-        initial_query=ask.question,
+        initial_query=ask.query,
         retrieved_docs=found.retrieved_docs,
         metadata=without_embeddings(found.metadata),
         top_n=ask.top_n,

@@ -14,7 +14,7 @@ PATH = "/v1/retrieval"
 
 
 def align_inputs(ask: Ask, query: Vector) -> RetrievalRequest:
-    """The question, its vector, and the effective strategy, which decides whether chunk embeddings come along."""
+    """The query, its vector, and the effective strategy, which decides whether chunk embeddings come along."""
     optional: dict[str, Any] = {
         "fetch_k": ask.fetch_k,
         "lambda_mult": ask.lambda_mult,
@@ -23,7 +23,7 @@ def align_inputs(ask: Ask, query: Vector) -> RetrievalRequest:
         "hierarchical_mode": ask.hierarchical_mode,
     }
     return RetrievalRequest(
-        text=ask.question,
+        text=ask.query,
         embedding=query,
         search_type=ask.search_type,
         k=ask.k,

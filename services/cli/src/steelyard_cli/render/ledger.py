@@ -56,6 +56,8 @@ def ledger_view(
     parts.extend(
         Text(f"degraded: {it.stage}: {it.reason}: {one_line(it.detail)}", style="yellow") for it in ledger.degraded
     )
+    if ledger.retrieval_query is not None:
+        parts.append(Text(f"evidence was sought for: {one_line(ledger.retrieval_query)}"))
     if ledger.entries:
         parts += [Text(), entries_table(ledger, console)]
         parts += [_fault_line(entry, entry.fault) for entry in ledger.entries if entry.fault is not None]
