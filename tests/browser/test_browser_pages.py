@@ -66,6 +66,54 @@ def test_an_answer_streams_and_a_citation_shows_its_span_in_the_document(stack: 
     visit(work)
 
 
+def test_a_second_question_goes_with_the_first_until_a_new_conversation_begins(stack: Stack, visit: Visit) -> None:
+    stack.llm.answer = lambda messages: BOLTS if "bolts" in messages[-1]["content"].rsplit("Question:")[1] else SEAL
+
+    def said_before() -> list[str]:
+        messages: Any = stack.llm.requests[-1]["messages"]
+        return [message["content"] for message in messages[1:-1]]
+
+    async def work(page: Page) -> None:
+        await ask(page, stack.chatqna.url)
+        await page.until(ANSWERED)
+        assert said_before() == []
+        assert await page.js("document.querySelector('#question').value") == ""
+        assert await page.js("document.querySelector('#earlier-card').hidden")
+        await page.js("document.querySelector('#question').focus()")
+        await page.type("And the cover bolts?")
+        await page.press("Ctrl+Enter")
+        await page.until(f"{ANSWERED} && document.querySelector('#answer').textContent.includes('35 Nm')")
+        assert said_before() == [QUESTION, SEAL]
+        assert (await page.js("document.querySelector('#earlier').innerText")).split("\n\n") == [QUESTION, SEAL]
+        assert await page.js("document.querySelector('#asked').textContent") == "And the cover bolts?"
+        await page.js("document.querySelector('#anew').click()")
+        assert await page.js("document.querySelector('#answer-card').hidden")
+        assert (await page.focused())["id"] == "question"
+        await page.type(QUESTION)
+        await page.press("Ctrl+Enter")
+        await page.until(ANSWERED)
+        assert said_before() == []
+        assert await page.js("document.querySelector('#earlier-card').hidden")
+
+    visit(work)
+
+
+def test_an_answer_that_was_stopped_is_not_part_of_the_conversation(stack: Stack, visit: Visit) -> None:
+    stack.llm.answer = lambda messages: f"{SEAL} {BOLTS}"
+    stack.llm.pause_after = "Cover"
+
+    async def work(page: Page) -> None:
+        await ask(page, stack.chatqna.url)
+        await page.until("document.querySelector('#answer').textContent.includes('ZQ-77')")
+        await page.js("document.querySelector('#stop').click()")
+        await page.until("document.querySelector('#notices').textContent.includes('Stopped')")
+        assert await page.js("document.querySelector('#anew').hidden")
+        assert await page.js("document.querySelector('#question').value") == QUESTION
+        stack.llm.resumed.set()
+
+    visit(work)
+
+
 def test_everything_can_be_done_with_the_keyboard(stack: Stack, visit: Visit) -> None:
     stack.llm.answer = lambda messages: SEAL
 

@@ -1,5 +1,6 @@
 // Asking: streams the answer, then puts its citations where they belong. Offsets are code points, as in the contract.
 
+import { forget, messages, remember, showEarlier } from "/static/conversation.js";
 import { element, get } from "/static/dom.js";
 import { events } from "/static/sse.js";
 
@@ -13,19 +14,26 @@ get("question").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) get("ask").requestSubmit();
 });
 get("stop").addEventListener("click", () => running?.abort());
+get("anew").addEventListener("click", () => {
+  running?.abort();
+  forget();
+  clear();
+  get("answer-card").hidden = true;
+  get("question").focus();
+});
 
 async function ask(question) {
   if (!question) return;
   running?.abort();
   const mine = (running = new AbortController());
-  start();
+  start(question);
   let text = "";
   let extension = null;
   try {
     const reply = await fetch("/v1/chat/completions", {
       method: "POST",
       headers: { "Content-Type": "application/json", ...window.steelyardHeaders() },
-      body: JSON.stringify({ model: "steelyard", stream: true, messages: [{ role: "user", content: question }] }),
+      body: JSON.stringify({ model: "steelyard", stream: true, messages: messages(question) }),
       signal: mine.signal,
     });
     if (!reply.ok) throw new Error(window.steelyardProblem(reply.status, await reply.text()));
@@ -48,14 +56,24 @@ async function ask(question) {
   } finally {
     if (running === mine) stop();
   }
-  if (extension && running === null) show(text, extension);
+  if (extension && running === null) {
+    show(text, extension);
+    remember(question, text);
+    get("question").value = "";
+  }
 }
 
-function start() {
-  for (const id of ["answer", "notices", "account", "sources"]) get(id).replaceChildren();
+function clear() {
+  for (const id of ["asked", "answer", "notices", "account", "sources"]) get(id).replaceChildren();
   hideSpan();
-  get("answer-card").hidden = false;
   get("sources-card").hidden = true;
+}
+
+function start(question) {
+  clear();
+  showEarlier();
+  get("asked").textContent = question;
+  get("answer-card").hidden = false;
   get("stop").hidden = false;
   get("answer").classList.add("waiting");
 }
@@ -151,6 +169,7 @@ function account(said) {
   const place = get("account");
   const dropped = Object.values(said.totals.dropped).reduce((sum, count) => sum + count, 0);
   let text = `${said.totals.retrieved} retrieved, ${said.totals.sent} sent, ${dropped} dropped.`;
+  if (said.retrieval_query) text = `Evidence was sought for: ${said.retrieval_query} ${text}`;
   if (said.budget) text += ` ${said.budget.evidence} tokens of evidence in a window of ${said.budget.window}.`;
   place.append(`${text} `);
   if (said.ledger_id) {
