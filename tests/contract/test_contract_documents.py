@@ -82,6 +82,24 @@ def test_a_key_neither_sees_nor_changes_what_is_in_another_scope(door: Door) -> 
     assert deleted.json() == {"deleted": [its_id]}
 
 
+def test_a_job_of_several_uploads_takes_no_file_of_a_key_that_may_not_see_it(door: Door) -> None:
+    first = upload(door, door.secretary, ("1.txt", b"Hinge H-1 is fine."), total="3").json()
+    assert (first["state"], first["scope"]) == ("running", "internal")
+    refused = upload(door, door.writer, ("2.txt", b"Hinge H-2 is fine."), job_id=first["job_id"])
+    assert (refused.status_code, refused.json()["code"]) == (404, "not_found")
+    last = upload(door, door.secretary, ("2.txt", b"Hinge H-2"), ("x.png", b"\x89PNG"), job_id=first["job_id"])
+    assert (last.status_code, last.json()["state"], len(last.json()["files"])) == (207, "done", 2)
+    url = f"/v1/dataprep/jobs/{first['job_id']}"
+    rejected = door.call("GET", f"{url}?status=rejected&limit=1", door.board).json()
+    assert [(one["name"], one["error"]["code"]) for one in rejected["files"]] == [("x.png", "unsupported_type")]
+    pages = [door.call("GET", f"{url}?limit=2", door.board).json()]
+    pages.append(door.call("GET", f"{url}?limit=2&after={pages[0]['next_after']}", door.board).json())
+    assert [[one["name"] for one in page["files"]] for page in pages] == [["1.txt", "2.txt"], ["x.png"]]
+    assert "next_after" not in pages[1]
+    for name in ("1.txt", "2.txt"):
+        door.call("POST", "/v1/dataprep/delete", door.secretary, {"file_path": name})
+
+
 def test_a_bad_file_says_why_and_has_its_own_status(door: Door) -> None:
     alone = upload(door, door.writer, ("broken.pdf", b"%PDF-1.7 no"))
     assert (alone.status_code, alone.json()["files"][0]["error"]["code"]) == (422, "corrupt_document")

@@ -176,7 +176,7 @@ def test_a_job_says_what_became_of_each_file_and_why(lab: Lab, embedder: Embedde
         ("rejected", "unsupported_type"),
     ]
     listed = requests.get(f"{lab.service.url}/v1/dataprep/jobs", params={"limit": 1}, timeout=60).json()["jobs"][0]
-    assert listed == {name: value for name, value in job.items() if name not in ("files", "pending")}
+    assert listed == {name: value for name, value in job.items() if name not in ("files", "pending", "after")}
     assert listed["counts"] == {"published": 1, "rejected": 2}
     assert listed["causes"] == {"corrupt_document": 1, "unsupported_type": 1}
     elsewhere = requests.get(f"{lab.service.url}/v1/dataprep/jobs", params={"scopes": "nowhere"}, timeout=60)
@@ -209,6 +209,58 @@ def test_a_job_that_was_killed_is_there_afterwards_and_says_what_has_to_be_sent_
     finally:
         embedder.release()
         lab.kill()
+
+
+def test_a_job_in_several_uploads_goes_on_after_a_kill(tmp_path: Path, embedder: EmbedderDouble) -> None:
+    lab = Lab(tmp_path, embedder)
+    lab.start()
+    try:
+        first = post(lab, "ingest", files=[("files", ("1.txt", b"one"))], data={"total": "3"})
+        assert (first.status_code, first.json()["state"]) == (200, "running")
+        job_id = first.json()["job_id"]
+        embedder.hold()
+        post(lab, "ingest", files=[("files", ("2.txt", b"two"))], data={"job_id": job_id, "wait": "false"})
+        assert embedder.waiting.wait(60)
+        lab.kill()
+        embedder.release()
+        url = f"{lab.start().url}/v1/dataprep/jobs/{job_id}"
+        died = requests.get(url, timeout=60).json()
+        assert (died["state"], died["pending"], died["counts"]) == ("interrupted", ["2.txt"], {"published": 1})
+        files = [("files", (f"{name}.txt", data)) for name, data in (("2", b"two"), ("3", b"three"))]
+        last = post(lab, "ingest", files=files, data={"job_id": job_id})
+        assert (last.status_code, last.json()["state"], len(last.json()["files"])) == (200, "done", 2)
+        job = requests.get(url, timeout=60).json()
+        assert [one["name"] for one in job["files"]] == ["1.txt", "2.txt", "3.txt"]
+        assert (job["pending"], "cause" in job) == ([], False)
+    finally:
+        embedder.release()
+        lab.kill()
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"total": "0"}, "total: should be a whole number from 1 on"),
+        ({"total": "1e3"}, "total: should be a whole number from 1 on"),
+        ({"total": "99999"}, "total: a job may have up to 50000 files"),
+        ({"stopped": "yes"}, "stopped: should be true or false"),
+        ({"total": "3"}, "files: no file was sent"),
+        ({"job_id": "j"}, "files: no file was sent"),
+    ],
+)
+def test_what_an_upload_says_of_its_job_is_checked(lab: Lab, fields: dict[str, str], said: str) -> None:
+    files = [] if "no file" in said else [("files", ("a.txt", b"words"))]
+    parts: list[tuple[str, tuple[str | None, bytes]]] = [(name, (None, text.encode())) for name, text in fields.items()]
+    refused = post(lab, "ingest", files=[*parts, *files])
+    assert (refused.status_code, refused.json()["code"], refused.json()["detail"]) == (422, "invalid_request", said)
+    assert post(lab, "get", json={"matching": "a.txt"}).json()["documents"] == []
+
+
+@pytest.mark.parametrize("asked", ["after=x", "after=-1", "limit=0", "limit=1001", "status=running"])
+def test_a_page_of_a_job_that_is_none_is_refused(lab: Lab, asked: str) -> None:
+    assert lab.service is not None
+    refused = requests.get(f"{lab.service.url}/v1/dataprep/jobs/j?{asked}", timeout=60)
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
 
 
 def test_a_content_that_ends_its_parser_is_quarantined_and_the_rest_goes_on(

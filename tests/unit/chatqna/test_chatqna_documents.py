@@ -38,6 +38,7 @@ REPLIES: dict[str, Any] = {
 READS = [
     ("GET", "jobs", None),
     ("GET", "jobs/j1", None),
+    ("GET", "jobs/j1?after=7&limit=3&status=rejected", None),
     ("POST", "get", {}),
     ("GET", "document?file_path=a.md", None),
 ]

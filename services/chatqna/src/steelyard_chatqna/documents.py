@@ -16,7 +16,7 @@ from steelyard_contracts.dataprep import (
     Job,
     JobList,
 )
-from steelyard_contracts.enums import Stage
+from steelyard_contracts.enums import FileStatus, Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime import context
 from steelyard_runtime.http import RawReply, Upstream
@@ -88,9 +88,12 @@ class Documents:
             query.append(("before", before))
         return self._read(await self._sent("GET", "/jobs", query), JobList)
 
-    async def job(self, job_id: str, scopes: Sequence[str] | None) -> Job:
-        """A job that the caller may see; raises `not_found`."""
-        query = _named(self._readable(scopes))
+    async def job(
+        self, job_id: str, scopes: Sequence[str] | None, after: str | None, limit: int, status: FileStatus | None
+    ) -> Job:
+        """A job that the caller may see, with a page of its files; raises `not_found`."""
+        query = [*_named(self._readable(scopes)), ("limit", str(limit))]
+        query += [(name, value) for name, value in (("after", after), ("status", status)) if value is not None]
         return self._read(await self._sent("GET", f"/jobs/{quote(job_id, safe='')}", query), Job)
 
     def _readable(self, scopes: Sequence[str] | None) -> tuple[str, ...]:

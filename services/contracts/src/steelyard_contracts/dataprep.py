@@ -6,6 +6,9 @@ from .base import Name, NonNegativeInt, Request, Response, Text
 from .enums import FileStatus, JobState
 from .errors import ErrorCode
 
+JOB_MAX_FILES = 50_000
+"""Files that one ingestion job may have."""
+
 
 class FileError(Response):
     """Why a file was rejected, or why a job ended before all its files were done."""
@@ -30,9 +33,10 @@ class FileResult(Response):
 class JobSummary(Response):
     """An ingestion job without its files.
 
-    `counts` has how many files ended how, and `causes` why files were rejected; files that are not done are in neither.
-    `first_name` is the name of its first file. Times are ISO 8601 in UTC; `ended_at` and `cause` are there once it has
-    ended, `cause` only for one that was interrupted.
+    `total` is how many files it has, with those that its sender has announced and not sent yet. `counts` has how many
+    ended how, and `causes` why files were rejected; files that are not done are in neither. `first_name` is the name of
+    its first file. Times are ISO 8601 in UTC; `ended_at` and `cause` are there once it has ended, `cause` only for one
+    that was interrupted.
     """
 
     job_id: str
@@ -48,14 +52,19 @@ class JobSummary(Response):
 
 
 class Job(JobSummary):
-    """An ingestion job: one result per file that is done, in the order of the request.
+    """An ingestion job and a page of its files: one result per file that is done, in the order in which they were sent.
 
     `pending` names the other files in that order: those that wait, or that an interrupted job did not finish. The first
     of the latter may be there all the same, and is `unchanged` when it is sent again.
+
+    The files are those after the cursor `after`, None for the first page; `next_after` is the cursor of the next page,
+    None on the last. The answer to an upload has the files of that upload.
     """
 
     files: list[FileResult]
     pending: list[str] = Field(default_factory=list)
+    after: str | None = None
+    next_after: str | None = None
 
 
 class JobList(Response):

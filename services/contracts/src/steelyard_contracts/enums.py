@@ -175,4 +175,4 @@ class JobState(StrEnum):
     RUNNING = "running"
     DONE = "done"
     INTERRUPTED = "interrupted"
-    """Dataprep ended before all its files were done; those that are not have to be sent again."""
+    """Dataprep or the sender ended before all its files were done; those that are not have to be sent again."""

@@ -156,7 +156,7 @@ class ErrorCode(StrEnum):
     """The document was deleted while this file was on its way, and the deletion wins."""
 
     INTERRUPTED = "interrupted"
-    """Dataprep ended before the job was done; the files that it had not finished have to be sent again."""
+    """Dataprep or the sender ended before the job was done; the files that are not finished have to be sent again."""
 
     DOCUMENTS_DISABLED = "documents_disabled"
     """The gateway has no ingestion service to pass documents on to (`DATAPREP_URL` is empty)."""

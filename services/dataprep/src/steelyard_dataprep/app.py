@@ -102,7 +102,8 @@ def build(settings: DataprepSettings) -> FastAPI:
             store = JobStore(settings.store_path.with_name(f"{settings.store_path.name}.jobs"))
             stack.callback(store.close)
             stack.callback(keeping.close)
-            jobs = Jobs(ingestion, fetcher, store, keeping)
+            # Sending one upload may take as long as a request; as long again for whatever comes between two of them.
+            jobs = Jobs(ingestion, fetcher, store, keeping, patience_s=2 * settings.steelyard_request_timeout_s)
             stack.push_async_callback(jobs.stop)
             catalogue = Catalogue(reader, writer, intakes, settings.steelyard_scopes)
             resources = Dataprep(jobs, catalogue, limits.max_input_bytes, links)

@@ -2,7 +2,6 @@
 
 import sqlite3
 import threading
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from steelyard_store.embedded.transactions import immediate
 from steelyard_store.errors import StoreClosed
 
 from .lease import Lease
+from .tally import Tally
 
 DAYS = 30
 """Days for which a job is remembered."""
@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS job (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS job_by_scope ON job (scope, number);
 CREATE INDEX IF NOT EXISTS job_running ON job (owner) WHERE state = 'running';
--- The files of a job have numbers in a row, from the one after those of the job before.
+-- The files of an upload have numbers in a row; those of another job may come before the next upload of the same job.
 CREATE TABLE IF NOT EXISTS file (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     job INTEGER NOT NULL REFERENCES job (number) ON DELETE CASCADE,
@@ -56,6 +56,7 @@ CREATE TABLE IF NOT EXISTS file (
     result TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS file_of_job ON file (job, status, code);
+CREATE INDEX IF NOT EXISTS file_in_order ON file (job, number);
 """
 _SUMMARY = "number, job_id, scope, total, first_name, created_at, state, ended_at, cause"
 
@@ -66,7 +67,7 @@ class JobHead:
 
     job_id: str
     scope: str
-    names: tuple[str, ...]
+    first_name: str
     created_at: str
 
 
@@ -77,6 +78,25 @@ class Ending:
     state: JobState
     at: str
     cause: FileError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A job as it is kept, for whoever goes on with it. `state` is RUNNING for one of another process."""
+
+    head: JobHead
+    state: JobState
+    total: int
+    tally: Tally
+
+
+@dataclass(frozen=True, slots=True)
+class FilePage:
+    """Which files of a job: so many after the one with the number `after`, of one `status` or of any, done or not."""
+
+    after: int | None = None
+    limit: int = 1000
+    status: FileStatus | None = None
 
 
 class JobStore:
@@ -101,26 +121,54 @@ class JobStore:
         with self._opened():
             pass
 
-    def add(self, head: JobHead) -> None:
-        """Remember a job that begins now, and forget those that are too old or too many."""
+    def add(self, head: JobHead, total: int, names: Sequence[str]) -> int:
+        """Remember a job that begins now with these of its `total` files; forget jobs that are too old or too many.
+
+        Returns the number of its first file; the others have the numbers after it.
+        """
         with self._opened() as (connection, lease), immediate(connection):
             job = connection.execute(
                 "INSERT INTO job (job_id, scope, total, first_name, created_at, owner, state)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (head.job_id, head.scope, len(head.names), head.names[0], head.created_at, lease.number,
-                 JobState.RUNNING),
-            ).lastrowid  # fmt: skip
-            connection.executemany("INSERT INTO file (job, name) VALUES (?, ?)", [(job, name) for name in head.names])
-            _forget_oldest(connection)
+                (head.job_id, head.scope, total, head.first_name, head.created_at, lease.number, JobState.RUNNING),
+            ).lastrowid
+            assert job is not None
+            return _add_files(connection, job, names)
 
-    def record(self, job_id: str, first: int, results: Sequence[FileResult], ending: Ending | None) -> None:
-        """Note the results of a job's files from place `first` on, and how it ended if it has; may be repeated."""
+    def extend(self, job_id: str, total: int, names: Sequence[str]) -> int | None:
+        """Remember that a job has these files too, of `total`; the number of the first, None when there is no job."""
         with self._opened() as (connection, _), immediate(connection):
-            job, first_file = connection.execute(
-                "SELECT job.number, min(file.number) FROM job JOIN file ON file.job = job.number WHERE job_id = ?",
-                (job_id,),
+            row = connection.execute("UPDATE job SET total = ? WHERE job_id = ? RETURNING number", (total, job_id))
+            found = row.fetchone()
+            return None if found is None else _add_files(connection, found[0], names)
+
+    def reopen(self, job_id: str, scope: str) -> Kept | None:
+        """The job of that id and scope as it was; one that was interrupted runs again, as this process's.
+
+        Files that it had no result of are forgotten: they are sent again, or are among those still to come.
+        """
+        with self._opened() as (connection, lease), immediate(connection):
+            row = connection.execute(
+                f"SELECT {_SUMMARY} FROM job WHERE job_id = ? AND scope = ?",  # noqa: S608  no caller's text
+                (job_id, scope),
             ).fetchone()
-            if job is None:
+            if row is None:
+                return None
+            known = _fields(row)
+            if known["state"] is JobState.INTERRUPTED:
+                connection.execute("DELETE FROM file WHERE job = ? AND result IS NULL", (row[0],))
+                connection.execute(
+                    "UPDATE job SET state = ?, owner = ?, ended_at = NULL, cause = NULL WHERE number = ?",
+                    (JobState.RUNNING, lease.number, row[0]),
+                )
+            head = JobHead(job_id, scope, known["first_name"], known["created_at"])
+            return Kept(head, known["state"], known["total"], _tally(connection, row[0]))
+
+    def record(self, job_id: str, results: Sequence[tuple[int, FileResult]], ending: Ending | None) -> None:
+        """Note results of a job's files by their numbers, and how it ended if it has; may be repeated."""
+        with self._opened() as (connection, _), immediate(connection):
+            row = connection.execute("SELECT number FROM job WHERE job_id = ?", (job_id,)).fetchone()
+            if row is None:
                 # Somebody has removed the file, and the job with it.
                 return
             connection.executemany(
@@ -130,29 +178,42 @@ class JobStore:
                         result.status,
                         None if result.error is None else result.error.code,
                         result.model_dump_json(exclude_none=True),
-                        first_file + first + place,
+                        number,
                     )
-                    for place, result in enumerate(results)
+                    for number, result in results
                 ],
             )
             if ending is not None:
-                _end(connection, "number = ?", job, ending)
+                _end(connection, "number = ?", row[0], ending)
 
-    def find(self, job_id: str, scopes: Sequence[str]) -> Job | None:
-        """The job of that id if it is of one of `scopes`."""
+    def find(self, job_id: str, scopes: Sequence[str], page: FilePage, tally: Tally | None = None) -> Job | None:
+        """The job of that id if it is of one of `scopes`, with one page of its files.
+
+        `tally` is what its files come to, where that is known: counting them would take longer with every file.
+        """
         with self._opened() as (connection, _):
-            rows = connection.execute(
+            row = connection.execute(
                 f"SELECT {_SUMMARY} FROM job WHERE job_id = ? AND scope IN ({_places(scopes)})",  # noqa: S608  no caller's text
                 (job_id, *scopes),
-            ).fetchall()
-            if not rows:
+            ).fetchone()
+            if row is None:
                 return None
-            files = connection.execute(
-                "SELECT name, result FROM file WHERE job = ? ORDER BY number", (rows[0][0],)
+            condition = "" if page.status is None else "AND status = ?"
+            rows = connection.execute(
+                f"SELECT number, name, result FROM file WHERE job = ? AND number > ? {condition}"  # noqa: S608  no caller's text
+                " ORDER BY number LIMIT ?",
+                (row[0], page.after or 0, *([] if page.status is None else [page.status]), page.limit + 1),
             ).fetchall()
-        results = [FileResult.model_validate_json(result) for _, result in files if result is not None]
-        pending = [name for name, result in files if result is None]
-        return Job(**_fields(rows[0]), **counted(results), files=results, pending=pending)
+            known = _tally(connection, row[0]) if tally is None else tally
+        shown = rows[: page.limit]
+        return Job(
+            **_fields(row),
+            **known.fields(),
+            files=[FileResult.model_validate_json(result) for _, _, result in shown if result is not None],
+            pending=[name for _, name, result in shown if result is None],
+            after=None if page.after is None else str(page.after),
+            next_after=str(shown[-1][0]) if len(rows) > page.limit else None,
+        )
 
     def page(self, scopes: Sequence[str], before: str | None, limit: int) -> JobList:
         """Jobs of `scopes` that began before the job `before`, newest first; none when that one is forgotten."""
@@ -164,8 +225,8 @@ class JobStore:
                 (*scopes, *([] if before is None else [before]), limit + 1),
             ).fetchall()
             shown = rows[:limit]
-            counts = {number: _counts(connection, number) for number, *_ in shown}
-        jobs = [JobSummary(**_fields(row), **counts[row[0]]) for row in shown]
+            tallies = {number: _tally(connection, number) for number, *_ in shown}
+        jobs = [JobSummary(**_fields(row), **tallies[row[0]].fields()) for row in shown]
         return JobList(jobs=jobs, next_before=jobs[-1].job_id if len(rows) > limit else None)
 
     def close(self) -> None:
@@ -211,14 +272,6 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def counted(results: Sequence[FileResult]) -> dict[str, dict[Any, int]]:
-    """The fields `counts` and `causes` of a job with these results."""
-    return {
-        "counts": dict(Counter(result.status for result in results)),
-        "causes": dict(Counter(result.error.code for result in results if result.error is not None)),
-    }
-
-
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
     try:
@@ -231,6 +284,16 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _add_files(connection: sqlite3.Connection, job: int, names: Sequence[str]) -> int:
+    """Add files to a job and forget the oldest jobs instead; the number of the first file."""
+    connection.executemany("INSERT INTO file (job, name) VALUES (?, ?)", [(job, name) for name in names])
+    _forget_oldest(connection)
+    last: int = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'file'").fetchone()[
+        0
+    ]
+    return last - len(names) + 1
 
 
 def _end(connection: sqlite3.Connection, which: str, value: int, ending: Ending) -> None:
@@ -265,17 +328,15 @@ def _fields(row: tuple[Any, ...]) -> dict[str, Any]:
     }
 
 
-def _counts(connection: sqlite3.Connection, job: int) -> dict[str, dict[Any, int]]:
-    """As `counted`, of a job whose results are not read."""
-    counts: Counter[FileStatus] = Counter()
-    causes: Counter[ErrorCode] = Counter()
+def _tally(connection: sqlite3.Connection, job: int) -> Tally:
+    tally = Tally()
     for status, code, files in connection.execute(
         "SELECT status, code, count(*) FROM file WHERE job = ? AND status IS NOT NULL GROUP BY status, code", (job,)
     ):
-        counts[FileStatus(status)] += files
+        tally.counts[FileStatus(status)] += files
         if code is not None:
-            causes[ErrorCode(code)] += files
-    return {"counts": dict(counts), "causes": dict(causes)}
+            tally.causes[ErrorCode(code)] += files
+    return tally
 
 
 def _places(values: Sequence[object]) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from steelyard_contracts.dataprep import FileError, FileResult, Job, JobList
 from steelyard_contracts.enums import FileStatus, JobState
@@ -15,7 +15,8 @@ from steelyard_store.errors import StoreError
 from .fetching import LinkFetcher
 from .ingestion import Ingestion, Source
 from .intakes import Intake
-from .job_store import Ending, JobHead, JobStore, counted, now
+from .job_store import FilePage, JobHead, JobStore, now
+from .running import Delivery, Part, RunningJob
 
 _WAITING_BYTES = 512 * 2**20
 """Bytes of files that may wait in memory; more are refused with Retry-After."""
@@ -25,10 +26,7 @@ _LINKS_AT_ONCE = 4
 
 _FILE_TIMEOUT_S = 1800.0
 
-_STOPPED = FileError(
-    code=ErrorCode.INTERRUPTED,
-    detail="dataprep was stopped before the job was done; send the files again that have no result",
-)
+_STOPPED = "dataprep was stopped before the job was done; send the files again that have no result"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +54,7 @@ class Options:
     text_column: str | None = None
 
 
-@dataclass(slots=True)
-class _Running:
-    """A job of this process; so many of its results are `recorded`, and `failed` says that the last try was not."""
-
-    head: JobHead
-    files: list[FileResult] = field(default_factory=list)
-    ending: Ending | None = None
-    recorded: int = 0
-    failed: bool = False
-    task: asyncio.Task[None] | None = None
-
-    def report(self) -> Job:
-        ending = self.ending
-        return Job(
-            job_id=self.head.job_id,
-            scope=self.head.scope,
-            state=JobState.RUNNING if ending is None else ending.state,
-            total=len(self.head.names),
-            first_name=self.head.names[0],
-            created_at=self.head.created_at,
-            ended_at=None if ending is None else ending.at,
-            cause=None if ending is None else ending.cause,
-            **counted(self.files),
-            files=list(self.files),
-            pending=list(self.head.names[len(self.files) :]),
-        )
+_WHOLE = Part()
 
 
 class Jobs:
@@ -89,40 +62,51 @@ class Jobs:
 
     A job is in the job store before it begins, so that one that was acknowledged is never forgotten by a crash. The
     files themselves are not kept: what is not done when the process ends has to be sent again, and the job says so.
+
+    A job may come in several uploads. One of which files are still to come, while none is in work, is interrupted when
+    its sender is silent for `patience_s`; it runs again when the sender goes on with it.
     """
 
-    def __init__(self, ingestion: Ingestion, fetcher: LinkFetcher, store: JobStore, keeping: Workers) -> None:
-        """`keeping` runs the store's blocking calls."""
+    def __init__(
+        self, ingestion: Ingestion, fetcher: LinkFetcher, store: JobStore, keeping: Workers, patience_s: float
+    ) -> None:
+        """`keeping` runs the store's blocking calls, in one thread."""
         self._ingestion = ingestion
         self._fetcher = fetcher
         self._store = store
         self._keeping = keeping
-        self._running: dict[str, _Running] = {}
+        self._patience_s = patience_s
+        self._running: dict[str, RunningJob] = {}
         self._turn = asyncio.Lock()
+        self._reopening = asyncio.Lock()
         self._fetching = asyncio.Semaphore(_LINKS_AT_ONCE)
         self._waiting_bytes = 0
 
-    async def start(self, items: Sequence[Upload | Link], options: Options) -> Job:
-        """Start a job of at least one file and return its first report.
+    async def start(self, items: Sequence[Upload | Link], options: Options, part: Part = _WHOLE) -> Job:
+        """Start a job, or go on with one, and return its first report with these files.
 
-        Raises `overloaded` when too much is waiting, and StoreError when the job could not be kept; neither starts it.
+        Raises `overloaded` when too much is waiting, `not_found` and `invalid_request` for a `part` of a job that is
+        not there or takes no such files, and StoreError when the job could not be kept; none of them starts anything.
         """
-        return (await self._begun(items, options)).report()
+        job, delivery = await self._begun(items, options, part)
+        return job.report(delivery)
 
-    async def run(self, items: Sequence[Upload | Link], options: Options) -> Job:
-        """Start a job as `start` does and return its report once all its files are done."""
-        job = await self._begun(items, options)
-        if job.task is not None:
+    async def run(self, items: Sequence[Upload | Link], options: Options, part: Part = _WHOLE) -> Job:
+        """Do as `start` does and return the report once all these files are done."""
+        job, delivery = await self._begun(items, options, part)
+        if delivery.task is not None:
             # Shielded: the job goes on when the client that waits for it is gone.
-            await asyncio.shield(job.task)
-        return job.report()
+            await asyncio.shield(delivery.task)
+        return job.report(delivery)
 
-    async def report(self, job_id: str, scopes: Sequence[str]) -> Job:
-        """The job's report as it stands; raises `not_found`, also for a job of another scope, and StoreError."""
+    async def report(self, job_id: str, scopes: Sequence[str], page: FilePage) -> Job:
+        """The job as it stands with a page of its files; raises `not_found`, also for another scope, and StoreError."""
         await self._catch_up()
-        found = await self._keeping.run(self._store.find, job_id, scopes)
+        running = self._running.get(job_id)
+        tally = None if running is None else running.tally
+        found = await self._keeping.run(self._store.find, job_id, scopes, page, tally)
         if found is None:
-            raise SteelyardError(ErrorCode.NOT_FOUND, "there is no job of that id (any more)")
+            raise _no_such_job()
         return found
 
     async def page(self, scopes: Sequence[str], before: str | None, limit: int) -> JobList:
@@ -136,67 +120,130 @@ class Jobs:
 
     async def stop(self) -> None:
         """Cancel what is running; published documents stay, a file in the middle leaves nothing, its job says so."""
-        running = [job.task for job in self._running.values() if job.task is not None and not job.task.done()]
-        for task in running:
+        jobs = list(self._running.values())
+        tasks = [task for job in jobs for task in (job.patience, *(one.task for one in job.deliveries)) if task]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for job in jobs:
+            job.interrupt(_STOPPED)
+            await self._record(job)
 
-    async def _begun(self, items: Sequence[Upload | Link], options: Options) -> _Running:
+    async def _begun(self, items: Sequence[Upload | Link], options: Options, part: Part) -> tuple[RunningJob, Delivery]:
         # Shielded: a job that is in the store already is run, also when its client has left meanwhile.
-        return await asyncio.shield(asyncio.create_task(self._begin(items, options)))
+        return await asyncio.shield(asyncio.create_task(self._begin(items, options, part)))
 
-    async def _begin(self, items: Sequence[Upload | Link], options: Options) -> _Running:
+    async def _begin(self, items: Sequence[Upload | Link], options: Options, part: Part) -> tuple[RunningJob, Delivery]:
         size = sum(map(_size, items))
         if self._waiting_bytes and self._waiting_bytes + size > _WAITING_BYTES:
             raise SteelyardError(ErrorCode.OVERLOADED, "too many files are waiting to be ingested", retry_after_s=5)
         self._waiting_bytes += size
-        job = _Running(JobHead(uuid.uuid4().hex, options.scope, tuple(item.name for item in items), now()))
+        delivery = Delivery(tuple(item.name for item in items))
         try:
-            intakes = await self._accepted(job.head)
+            job, intakes = await self._accepted(delivery, options.scope, part)
         except BaseException:
             self._waiting_bytes -= size
             raise
-        self._running[job.head.job_id] = job
-        job.task = asyncio.create_task(self._run(job, list(zip(items, intakes, strict=True)), options))
-        return job
+        delivery.task = asyncio.create_task(self._run(job, delivery, list(zip(items, intakes, strict=True)), options))
+        return job, delivery
 
-    async def _accepted(self, head: JobHead) -> list[Intake]:
-        """Let deletions reach the job's files from now on, and keep the job."""
-        intakes = await self._ingestion.accept(head.names, head.scope)
+    async def _accepted(self, delivery: Delivery, scope: str, part: Part) -> tuple[RunningJob, list[Intake]]:
+        """Let deletions reach the files from now on, and keep them in their job."""
+        intakes = await self._ingestion.accept(delivery.names, scope) if delivery.names else []
         try:
-            await self._keeping.run(self._store.add, head)
+            if part.job_id is None:
+                return await self._added(delivery, scope, part), intakes
+            return await self._extended(part.job_id, delivery, scope, part), intakes
         except BaseException:
             for intake in intakes:
                 self._ingestion.finish(intake)
             raise
-        return intakes
 
-    async def _run(self, job: _Running, accepted: Sequence[tuple[Upload | Link, Intake]], options: Options) -> None:
+    async def _added(self, delivery: Delivery, scope: str, part: Part) -> RunningJob:
+        job = RunningJob(JobHead(uuid.uuid4().hex, scope, delivery.names[0], now()), len(delivery.names))
+        with job.beginning(delivery, part):
+            delivery.first = await self._keeping.run(self._store.add, job.head, job.total, delivery.names)
+        self._running[job.head.job_id] = job
+        return job
+
+    async def _extended(self, job_id: str, delivery: Delivery, scope: str, part: Part) -> RunningJob:
+        job = await self._found(job_id, scope)
+        try:
+            with job.beginning(delivery, part):
+                first = await self._keeping.run(self._store.extend, job_id, job.total, delivery.names)
+                if first is None:
+                    raise _no_such_job()
+                delivery.first = first
+        except BaseException:
+            self._await_sender(job)
+            raise
+        return job
+
+    async def _found(self, job_id: str, scope: str) -> RunningJob:
+        """The job that is to be gone on with: one of this process, or one that was interrupted."""
+        # One at a time: of two uploads that find a job interrupted, the second finds it running.
+        async with self._reopening:
+            job = self._running.get(job_id)
+            if job is not None and job.ending is not None:
+                await self._note(job)
+                job = None
+            if job is None:
+                job = await self._reopened(job_id, scope)
+        if job.head.scope != scope:
+            raise _no_such_job()
+        return job
+
+    async def _reopened(self, job_id: str, scope: str) -> RunningJob:
+        kept = await self._keeping.run(self._store.reopen, job_id, scope)
+        if kept is None:
+            raise _no_such_job()
+        if kept.state is not JobState.INTERRUPTED:
+            why = "is done" if kept.state is JobState.DONE else "runs in another process of dataprep"
+            raise SteelyardError(ErrorCode.INVALID_REQUEST, f"job_id: that job {why}, so it takes no more files here")
+        job = RunningJob(kept.head, kept.total, kept.tally.done, kept.tally)
+        self._running[job_id] = job
+        self._await_sender(job)
+        return job
+
+    def _await_sender(self, job: RunningJob) -> None:
+        """Interrupt the job after a while, if it waits for its sender alone and nothing comes."""
+        if job.ending is not None or job.at_work or job.patience is not None:
+            return
+
+        async def wait() -> None:
+            await asyncio.sleep(self._patience_s)
+            job.interrupt(f"nothing came from its sender for {self._patience_s:g} s; send the other files again")
+            await self._record(job)
+
+        job.patience = asyncio.create_task(wait())
+
+    async def _run(
+        self,
+        job: RunningJob,
+        delivery: Delivery,
+        accepted: Sequence[tuple[Upload | Link, Intake]],
+        options: Options,
+    ) -> None:
         request_id = context.current().request_id
         try:
             for item, intake in accepted:
                 try:
-                    job.files.append(await self._result(item, intake, options, request_id))
+                    job.add(delivery, await self._result(item, intake, options, request_id))
                 finally:
                     self._waiting_bytes -= _size(item)
                     self._ingestion.finish(intake)
-                if len(job.files) == len(accepted):
-                    job.ending = Ending(JobState.DONE, now())
+                job.settle()
+                await self._record(job)
+            if not accepted:
+                job.settle()
                 await self._record(job)
         except BaseException:
-            if job.ending is None:
-                job.ending = Ending(JobState.INTERRUPTED, now(), _STOPPED)
+            job.interrupt(_STOPPED)
             await self._record(job)
             raise
+        self._await_sender(job)
 
-    async def _result(self, item: Upload | Link, intake: Intake, options: Options, request_id: str) -> FileResult:
-        if isinstance(item, Upload):
-            return await self._in_turn(item, intake, options, request_id)
-        # Outside of the line, so that a slow server keeps nobody's files waiting.
-        async with self._fetching:
-            return await self._in_turn(await self._fetched(item), intake, options, request_id)
-
-    async def _record(self, job: _Running) -> None:
+    async def _record(self, job: RunningJob) -> None:
         """Note what is new of a job; after a failure the next file tries again, and so does whoever asks for it."""
         try:
             await self._note(job)
@@ -204,18 +251,27 @@ class Jobs:
             job.failed = True
             logs.get().error("job_not_recorded", job=job.head.job_id, cause=str(error))
 
-    async def _note(self, job: _Running) -> None:
-        done, ending = len(job.files), job.ending
-        new = job.files[job.recorded : done]
-        await self._keeping.run(self._store.record, job.head.job_id, job.recorded, new, ending)
-        job.recorded, job.failed = done, False
-        if ending is not None:
-            self._running.pop(job.head.job_id, None)
+    async def _note(self, job: RunningJob) -> None:
+        job_id, results, ending = job.head.job_id, job.unrecorded(), job.ending
+        # A job that has left may be running again by now, as another object.
+        if self._running.get(job_id) is not job:
+            return
+        await self._keeping.run(self._store.record, job_id, results, ending)
+        job.recorded(results)
+        if ending is not None and self._running.get(job_id) is job:
+            del self._running[job_id]
 
     async def _catch_up(self) -> None:
         """Note what could not be noted when it happened; raises StoreError when it still can not be."""
         for job in [one for one in self._running.values() if one.failed]:
             await self._note(job)
+
+    async def _result(self, item: Upload | Link, intake: Intake, options: Options, request_id: str) -> FileResult:
+        if isinstance(item, Upload):
+            return await self._in_turn(item, intake, options, request_id)
+        # Outside of the line, so that a slow server keeps nobody's files waiting.
+        async with self._fetching:
+            return await self._in_turn(await self._fetched(item), intake, options, request_id)
 
     async def _fetched(self, link: Link) -> Upload:
         try:
@@ -243,15 +299,21 @@ def _size(item: Upload | Link) -> int:
     return len(item.data) if isinstance(item, Upload) else 0
 
 
-def status_of(job: Job) -> int:
-    """202 while the job runs, 200 if no file was rejected, 207 if some were, and if all were the first one's own.
+def _no_such_job() -> SteelyardError:
+    return SteelyardError(ErrorCode.NOT_FOUND, "there is no job of that id (any more)")
 
-    An interrupted job has the status of its cause.
+
+def status_of(job: Job) -> int:
+    """The status of a report on an upload.
+
+    202 while its files are in work, 200 if none was rejected, 207 if some were, and if all were the first one's own.
+    An interrupted job that left files of it undone has the status of its cause.
     """
     rejected = [result for result in job.files if result.status is FileStatus.REJECTED]
-    if job.state is JobState.RUNNING:
+    undone = bool(job.pending) or not job.files
+    if undone and job.state is JobState.RUNNING:
         return 202
-    if job.cause is not None:
+    if job.pending and job.cause is not None:
         return HTTP_STATUS[job.cause.code]
     if not rejected:
         return 200

@@ -1,5 +1,6 @@
 """`/v1/dataprep/ingest`, `/get`, `/delete` and `/jobs`."""
 
+import re
 from dataclasses import dataclass
 from json import JSONDecodeError
 from typing import Annotated, Any
@@ -18,23 +19,27 @@ from steelyard_contracts.dataprep import (
     Job,
     JobList,
 )
+from steelyard_contracts.enums import FileStatus
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime import strict_json
 from steelyard_runtime.body import StrictRoute
 from steelyard_runtime.replies import json_reply
 
 from .catalogue import Catalogue
+from .job_store import FilePage
 from .jobs import Jobs, Link, Options, Upload, status_of
 from .links import LinkPolicy
 from .multipart import whole_form
 from .names import source_name
+from .running import Part
 
 router = APIRouter(route_class=StrictRoute, tags=["dataprep"], prefix="/v1/dataprep")
 
 UPLOAD_PATH = "/v1/dataprep/ingest"
 
-_FIELDS = frozenset({"files", "scope", "wait", "text_column", "link_list"})
+_FIELDS = frozenset({"files", "scope", "wait", "text_column", "link_list", "job_id", "total", "stopped"})
 _MAX_LINKS = 1000
+_COUNT = re.compile("[1-9][0-9]{0,5}")
 _FORM: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -48,6 +53,9 @@ _FORM: dict[str, Any] = {
                         "scope": {"type": "string"},
                         "text_column": {"type": "string"},
                         "wait": {"type": "string", "enum": ["true", "false", ""]},
+                        "job_id": {"type": "string"},
+                        "total": {"type": "string", "pattern": "^([1-9][0-9]{0,5})?$"},
+                        "stopped": {"type": "string", "enum": ["true", "false", ""]},
                     },
                     "additionalProperties": False,
                 }
@@ -89,6 +97,10 @@ async def ingest(
     text; `wait=false` to get the job at once. The query's `scopes`, if it has any, are those that `scope` must be one
     of. The reply has one result per file and link, files first: status 200 when all were taken in, 207 when some were
     rejected, the error's own status when all were.
+
+    A job may come in several uploads: `total` announces how many files it is going to have, the other uploads name its
+    `job_id` and may change `total`. It is done when so many are. With a `job_id` files may be missing; `stopped=true`
+    then says that no more will come. An interrupted job runs again when an upload names it.
     """
     async with whole_form(request) as form:
         _refuse_unknown(form)
@@ -98,12 +110,12 @@ async def ingest(
             *[await _read(item, dataprep.max_file_bytes) for item in form.getlist("files")],
             *_links(_text(form, "link_list"), dataprep.links),
         ]
-        wait = _text(form, "wait") or "true"
-    if wait not in ("true", "false"):
-        raise SteelyardError(ErrorCode.INVALID_REQUEST, "wait: should be true or false")
-    if not items:
+        wait = _flag(form, "wait", default=True)
+        part = Part(_text(form, "job_id") or None, _number(form, "total"), _flag(form, "stopped", default=False))
+    says_something = part.job_id is not None and (part.total is not None or part.stopped)
+    if not items and not says_something:
         raise SteelyardError(ErrorCode.INVALID_REQUEST, "files: no file was sent")
-    job = await (dataprep.jobs.run if wait == "true" else dataprep.jobs.start)(items, options)
+    job = await (dataprep.jobs.run if wait else dataprep.jobs.start)(items, options, part)
     return json_reply(job, status_of(job))
 
 
@@ -119,9 +131,20 @@ async def jobs(
 
 
 @router.get("/jobs/{job_id}", response_model=Job)
-async def job(job_id: str, dataprep: Annotated[Dataprep, Depends(_dataprep)], scopes: _Scopes = None) -> Response:
-    """What became of a job's files so far; a job of another scope than those named does not exist."""
-    return json_reply(await dataprep.jobs.report(job_id, dataprep.catalogue.scopes(scopes)))
+async def job(
+    job_id: str,
+    dataprep: Annotated[Dataprep, Depends(_dataprep)],
+    scopes: _Scopes = None,
+    after: Annotated[str | None, Query(pattern="^[0-9]{1,18}$")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+    status: FileStatus | None = None,
+) -> Response:
+    """What became of a job's files so far, a page at a time, of those with one `status` or of all, done or not.
+
+    A job of another scope than those named does not exist.
+    """
+    page = FilePage(None if after is None else int(after), limit, status)
+    return json_reply(await dataprep.jobs.report(job_id, dataprep.catalogue.scopes(scopes), page))
 
 
 @router.post("/get", response_model=DocumentList)
@@ -182,6 +205,22 @@ def _text(form: FormData, name: str) -> str | None:
     if isinstance(value, UploadFile):
         raise SteelyardError(ErrorCode.INVALID_REQUEST, f"{name}: should be a text, not a file")
     return value
+
+
+def _flag(form: FormData, name: str, *, default: bool) -> bool:
+    value = _text(form, name)
+    if value and value not in ("true", "false"):
+        raise SteelyardError(ErrorCode.INVALID_REQUEST, f"{name}: should be true or false")
+    return value == "true" if value else default
+
+
+def _number(form: FormData, name: str) -> int | None:
+    value = _text(form, name)
+    if not value:
+        return None
+    if not _COUNT.fullmatch(value):
+        raise SteelyardError(ErrorCode.INVALID_REQUEST, f"{name}: should be a whole number from 1 on")
+    return int(value)
 
 
 async def _read(item: UploadFile | str, max_bytes: int) -> Upload:

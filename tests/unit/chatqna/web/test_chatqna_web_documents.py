@@ -120,3 +120,29 @@ def test_a_job_is_shown_file_by_file(desk: Desk) -> None:
     text = shown(desk, "/web/jobs/j1", key)
     for said in ("a.md", "corrupt_document", "&lt;script&gt;", "c.md", "not done", "dataprep ended"):
         assert said in text
+
+
+def test_a_long_job_is_paged_and_its_rejected_files_can_be_asked_for_alone(desk: Desk) -> None:
+    key = desk.key("public")
+    bad = {"name": "b.pdf", "status": "rejected", "error": {"code": "corrupt_document", "detail": "no trailer"}}
+    desk.answer = {
+        **JOB, "total": 9000, "state": "running", "counts": {"published": 99, "rejected": 1}, "next_after": "140",
+    }  # fmt: skip
+
+    async def work(client: httpx.AsyncClient, double: Double) -> None:
+        first = (await client.get("/web/jobs/j1", headers=key)).text
+        assert "8900 to do" in first
+        assert 'hx-get="/web/jobs/j1?" hx-trigger="every 4s"' in first
+        assert 'hx-get="/web/jobs/j1?after=140"' in first
+        assert 'hx-get="/web/jobs/j1?status=rejected"' in first
+        desk.answer = {**desk.answer, "files": [bad], "after": "140", "next_after": "260"}
+        rejected = (await client.get("/web/jobs/j1?status=rejected&after=140", headers=key)).text
+        asked_for = asked(double)[-1].head.partition(" HTTP")[0]
+        assert asked_for.startswith("GET /v1/dataprep/jobs/j1?")
+        assert {"limit=100", "after=140", "status=rejected"} <= set(asked_for.partition("?")[2].split("&"))
+        # While it runs it asks for the same page again, and the next page is of rejected files too.
+        assert 'hx-get="/web/jobs/j1?status=rejected&amp;after=140" hx-trigger="every 4s"' in rejected
+        assert 'hx-get="/web/jobs/j1?status=rejected&amp;after=260"' in rejected
+        assert 'hx-get="/web/jobs/j1?status=rejected"' in rejected
+
+    desk.run(work)

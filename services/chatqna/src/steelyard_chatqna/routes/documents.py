@@ -14,6 +14,7 @@ from steelyard_contracts.dataprep import (
     Job,
     JobList,
 )
+from steelyard_contracts.enums import FileStatus
 from steelyard_runtime.body import StrictRoute
 from steelyard_runtime.replies import json_reply
 
@@ -53,9 +54,16 @@ async def jobs(
 
 
 @router.get("/jobs/{job_id}", response_model=Job)
-async def job(job_id: str, served: _Served, scopes: _Scopes = None) -> Response:
-    """What became of a job's files so far."""
-    return json_reply(await served.documents.job(job_id, scopes))
+async def job(
+    job_id: str,
+    served: _Served,
+    scopes: _Scopes = None,
+    after: Annotated[str | None, Query(pattern="^[0-9]{1,18}$")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+    status: FileStatus | None = None,
+) -> Response:
+    """What became of a job's files so far, a page at a time, of those with one `status` or of all, done or not."""
+    return json_reply(await served.documents.job(job_id, scopes, after, limit, status))
 
 
 @router.post("/get", response_model=DocumentList)

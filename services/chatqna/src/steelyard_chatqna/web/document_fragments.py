@@ -1,12 +1,13 @@
 """The fragments of the documents page: the form for an upload, the documents, and the jobs."""
 
 from typing import Annotated
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
 
 from steelyard_contracts.dataprep import GetRequest
+from steelyard_contracts.enums import FileStatus
 from steelyard_runtime.body import StrictRoute
 
 from ..gateway import Gateway
@@ -17,6 +18,7 @@ router = APIRouter(route_class=StrictRoute, include_in_schema=False, prefix="/we
 
 _PAGE = 25
 _JOBS = 10
+_JOB_FILES = 100
 
 _TYPES = {
     "application/pdf": "PDF",
@@ -85,6 +87,22 @@ async def jobs(served: _Served, before: Annotated[str | None, Query()] = None) -
 
 
 @router.get("/jobs/{job_id}")
-async def job(job_id: str, served: _Served) -> Response:
-    """What became of the files of a job."""
-    return html("job_body.html", {"job": await served.documents.job(job_id, served.documents.visible)})
+async def job(
+    job_id: str,
+    served: _Served,
+    after: Annotated[str | None, Query(pattern="^[0-9]{1,18}$")] = None,
+    status: FileStatus | None = None,
+) -> Response:
+    """What became of the files of a job, a page at a time, of all or of those with one status."""
+    found = await served.documents.job(job_id, served.documents.visible, after, _JOB_FILES, status)
+    shown = {} if status is None else {"status": status.value}
+    return html(
+        "job_body.html",
+        {
+            "job": found,
+            "path": f"/web/jobs/{quote(job_id, safe='')}",
+            "status": status,
+            "this_page": urlencode(shown if after is None else {**shown, "after": after}),
+            "next_page": None if found.next_after is None else urlencode({**shown, "after": found.next_after}),
+        },
+    )
