@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from tests.faults.ingestion_embedder import EmbedderDouble
 from tests.faults.ingestion_lab import History, Lab, text_of
@@ -77,6 +78,12 @@ def after(process: "subprocess.Popen[str]", files: int) -> list[str]:
     return lines
 
 
+def jobs(lab: Lab) -> list[dict[str, Any]]:
+    assert lab.service is not None
+    listed: list[dict[str, Any]] = requests.get(f"{lab.service.url}/v1/dataprep/jobs", timeout=60).json()["jobs"]
+    return listed
+
+
 def test_a_folder_is_taken_in_once_however_often_it_is_sent(lab: Lab, folder: Path) -> None:
     output, _ = (process := command(lab, folder, "--json")).communicate(timeout=240)
     assert process.returncode == 1
@@ -90,9 +97,21 @@ def test_a_folder_is_taken_in_once_however_often_it_is_sent(lab: Lab, folder: Pa
     assert first[-1]["totals"]["not_sent"] == 0
     texts = lab.embedder.texts
     output, _ = command(lab, folder, "--json").communicate(timeout=240)
-    assert statuses(events(output)) == {"unchanged": FILES, "rejected": 1}
+    second = events(output)
+    assert statuses(second) == {"unchanged": FILES, "rejected": 1}
     assert lab.embedder.texts == texts
     assert lab.violations() == []
+    # Each run is one job, and its id was the first thing that was told.
+    ids = [event["job_id"] for event in (*second, *first) if event["event"] == "job"]
+    assert [job["job_id"] for job in jobs(lab)] == ids
+    assert [(job["state"], job["total"], job["counts"], job["causes"]) for job in jobs(lab)] == [
+        ("done", FILES + 1, {status: FILES, "rejected": 1}, {"corrupt_document": 1})
+        for status in ("unchanged", "published")
+    ]
+    assert lab.service is not None
+    asked = {"status": "rejected"}
+    rejected = requests.get(f"{lab.service.url}/v1/dataprep/jobs/{ids[0]}", params=asked, timeout=60).json()["files"]
+    assert [(one["name"], one["error"]["code"]) for one in rejected] == [("broken.pdf", "corrupt_document")]
 
 
 def test_ctrl_c_ends_it_cleanly_and_the_next_run_goes_on(lab: Lab, folder: Path) -> None:
@@ -106,6 +125,10 @@ def test_ctrl_c_ends_it_cleanly_and_the_next_run_goes_on(lab: Lab, folder: Path)
     assert told[-1]["event"] == "end"
     assert told[-1]["totals"]["not_sent"] == FILES + 1 - told[-1]["totals"]["files"] > 0
     assert "the same command goes on with them" in said
+    job = _ended(lab)
+    assert (job["state"], job["total"]) == ("interrupted", FILES + 1)
+    assert 0 < sum(job["counts"].values()) < FILES + 1
+    assert "its sender ended it" in job["cause"]["detail"]
     _goes_on(lab, folder, at_least=4)
 
 
@@ -117,6 +140,29 @@ def test_kill_9_of_the_command_loses_nothing(lab: Lab, folder: Path) -> None:
     _goes_on(lab, folder, at_least=4)
 
 
+def test_a_job_whose_command_was_killed_says_so_after_a_while(lab: Lab, folder: Path) -> None:
+    lab.settings["STEELYARD_REQUEST_TIMEOUT_S"] = "5"
+    lab.kill()
+    lab.start()
+    process = command(lab, folder, "--json")
+    after(process, 5)
+    process.kill()
+    process.communicate()
+    (job,) = jobs(lab)
+    assert (job["state"], job["total"]) == ("running", FILES + 1)
+    ended = _ended(lab)
+    assert ended["state"] == "interrupted"
+    assert "nothing came from its sender for 10 s" in ended["cause"]["detail"]
+
+
+def _ended(lab: Lab) -> dict[str, Any]:
+    """The only job once it runs no more."""
+    while True:
+        (job,) = jobs(lab)
+        if job["state"] != "running":
+            return job
+
+
 def test_kill_9_of_the_service_ends_the_command_and_the_next_run_goes_on(lab: Lab, folder: Path) -> None:
     process = command(lab, folder, "--json")
     lines = after(process, 5)
@@ -126,6 +172,8 @@ def test_kill_9_of_the_service_ends_the_command_and_the_next_run_goes_on(lab: La
     assert json.loads(said.splitlines()[-1])["error"]["code"] == "unreachable"
     assert events("".join(lines) + rest)[-1]["totals"]["not_sent"] > 0
     lab.start()
+    (job,) = jobs(lab)
+    assert (job["state"], job["total"], job["cause"]["detail"][:14]) == ("interrupted", FILES + 1, "dataprep ended")
     _goes_on(lab, folder, at_least=4)
 
 

@@ -33,13 +33,18 @@ class Call:
 
     def file(self) -> tuple[str, bytes]:
         """Name and content of the multipart field `files`."""
+        (part,) = [part for name, part in self._parts() if name == "files"]
+        return part.get_filename(), part.get_payload(decode=True)
+
+    def form(self) -> dict[str, str]:
+        """The multipart fields that are texts."""
+        return {name: part.get_payload(decode=True).decode() for name, part in self._parts() if name != "files"}
+
+    def _parts(self) -> list[tuple[str, Any]]:
         parts = BytesParser(policy=HTTP).parsebytes(
             f"Content-Type: {self.headers['content-type']}\r\n\r\n".encode() + self.body
         )
-        (part,) = [
-            part for part in parts.iter_parts() if part.get_param("name", header="content-disposition") == "files"
-        ]
-        return part.get_filename(), part.get_payload(decode=True)
+        return [(part.get_param("name", header="content-disposition"), part) for part in parts.iter_parts()]
 
 
 Reply = tuple[int, dict[str, str], bytes | list[bytes]]

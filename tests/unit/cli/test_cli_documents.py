@@ -5,6 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from steelyard_cli import ingestion as ingestion_module
 from steelyard_cli.client import Service
 from steelyard_cli.commands import documents as documents_module
 from steelyard_cli.discovery import Found
@@ -18,7 +19,7 @@ _INGEST = "POST /v1/dataprep/ingest"
 pytestmark = pytest.mark.usefixtures("clean_environ")
 
 
-def job(name, *, state="done", code=None, detail="", chunks=3, **changes):
+def job(name, *, job_id="j1", state="done", code=None, detail="", chunks=3, **changes):
     result = {
         "name": name, "status": "rejected" if code else "published", "document_id": None if code else f"id-{name}",
         "revision": None if code else "rev", "chunks": 0 if code else chunks, "tokens": 0 if code else 400,
@@ -26,7 +27,7 @@ def job(name, *, state="done", code=None, detail="", chunks=3, **changes):
     }  # fmt: skip
     files = [] if state == "running" else [result]
     head = {
-        "job_id": "j1",
+        "job_id": job_id,
         "state": state,
         "scope": "public",
         "total": 1,
@@ -36,7 +37,8 @@ def job(name, *, state="done", code=None, detail="", chunks=3, **changes):
     if state == "interrupted":
         files = []
         head["cause"] = {"code": "interrupted", "detail": "dataprep ended"}
-    return json.dumps({**head, "files": files}).encode()
+    pending = [] if files else [name]
+    return json.dumps({**head, "files": files, "pending": pending, "after": "41"}).encode()
 
 
 @pytest.fixture
@@ -52,6 +54,8 @@ def folder(tmp_path):
 @pytest.fixture
 def dataprep(double):
     def answer(call):
+        if b'name="files"' not in call.body:
+            return 200, {}, job("a.md")
         name, _ = call.file()
         if name == "broken.pdf":
             # A report about one refused file has the status of the refusal.
@@ -66,8 +70,13 @@ def told(result):
     """What `--json` said, line by line, gathered by kind; the end is told last."""
     events = [json.loads(line) for line in result.stdout.splitlines()]
     assert [event["event"] for event in events].index("end") == len(events) - 1
-    of_kind = {kind: [event for event in events if event["event"] == kind] for kind in ("file", "skipped")}
-    return {"files": of_kind["file"], "skipped": of_kind["skipped"], "totals": events[-1]["totals"]}
+    of_kind = {kind: [event for event in events if event["event"] == kind] for kind in ("file", "skipped", "job")}
+    return {
+        "files": of_kind["file"],
+        "skipped": of_kind["skipped"],
+        "jobs": [event["job_id"] for event in of_kind["job"]],
+        "totals": events[-1]["totals"],
+    }
 
 
 def ingest(double, *arguments):
@@ -107,7 +116,7 @@ def test_all_taken_in_is_exit_0_and_json_says_all(dataprep, folder):
     }  # fmt: skip
     assert report["files"][0]["path"] == str(folder / "a.md")
     assert report["files"][0]["document_id"] == "id-a.md"
-    assert report["skipped"] == []
+    assert (report["skipped"], report["jobs"]) == ([], ["j1"])
 
 
 def test_the_text_column_is_sent(dataprep, folder):
@@ -142,20 +151,99 @@ def test_the_scope_is_sent(dataprep, folder):
 def test_a_job_that_runs_is_asked_until_it_is_done(double, folder):
     replies = iter([job("a.md", state="running"), job("a.md", state="running"), job("a.md")])
     double.routes[_INGEST] = (202, {}, job("a.md", state="running"))
-    double.routes["GET /v1/dataprep/jobs/j1?scopes=public"] = lambda _: (200, {}, next(replies))
+    double.routes["GET /v1/dataprep/jobs/j1?scopes=public&after=41&limit=1"] = lambda _: (200, {}, next(replies))
     result = ingest(double, folder / "a.md", "--json")
     assert result.exit_code == 0
     assert told(result)["totals"]["published"] == 1
-    assert b'name="wait"\r\n\r\nfalse\r\n' in double.calls[0].body
+    assert double.calls[0].form() == {"wait": "false", "total": "1"}
 
 
 def test_a_job_that_was_interrupted_ends_the_ingestion_as_an_outage_does(double, folder):
     double.routes[_INGEST] = (202, {}, job("a.md", state="running"))
-    double.routes["GET /v1/dataprep/jobs/j1?scopes=public"] = (200, {}, job("a.md", state="interrupted"))
+    double.routes["GET /v1/dataprep/jobs/j1?scopes=public&after=41&limit=1"] = (
+        200,
+        {},
+        job("a.md", state="interrupted"),
+    )
     result = ingest(double, folder / "a.md")
     assert result.exit_code == 3
     assert "interrupted: dataprep ended (dataprep, request of job j1)" in result.stderr
     assert "1 of 1 files were not sent; the same command goes on with them" in result.stderr
+    # Dataprep knows best why it ended the job, and is told nothing of it.
+    assert len(double.calls) == 2
+
+
+def test_what_one_run_sends_is_one_job(dataprep, folder):
+    result = ingest(dataprep, folder, "--scope", "staff")
+    said = [call.form() for call in dataprep.calls]
+    always = {"wait": "false", "scope": "staff", "total": "3"}
+    # Of the refused file there is a report, so it is a part of the job.
+    assert said == [always, {**always, "job_id": "j1"}, {**always, "job_id": "j1"}]
+    assert "job j1; `steelyard jobs show j1 --follow`" in result.stderr
+
+
+def test_a_file_that_is_not_taken_is_taken_back_from_what_was_announced(double, folder):
+    refusal = (413, {}, problem("body_too_large", "x", "dataprep"))
+    replies = iter([(200, {}, job("a.md")), refusal, refusal, (200, {}, job("a.md"))])
+    double.routes[_INGEST] = lambda _: next(replies)
+    result = ingest(double, folder, "--json")
+    assert result.exit_code == 1
+    assert told(result)["totals"]["rejected"] == 2
+    of_job = {"wait": "false", "job_id": "j1"}
+    assert [call.form() for call in double.calls] == [
+        {"wait": "false", "total": "3"},
+        {**of_job, "total": "3"},
+        {**of_job, "total": "2"},
+        {**of_job, "total": "1"},
+    ]
+
+
+def test_more_files_than_a_job_may_have_are_several_jobs(dataprep, folder, monkeypatch):
+    monkeypatch.setattr(ingestion_module, "JOB_MAX_FILES", 2)
+    (folder / "zz.md").write_text("x")
+    (folder / "zzz.md").write_text("x")
+    ids = iter(["j1", "j1", "j2", "j2", "j3"])
+    dataprep.routes[_INGEST] = lambda call: (200, {}, job(call.file()[0], job_id=next(ids)))
+    result = ingest(dataprep, folder, "--json")
+    assert told(result)["jobs"] == ["j1", "j2", "j3"]
+    said = [(call.form().get("job_id"), call.form()["total"]) for call in dataprep.calls]
+    assert said == [(None, "2"), ("j1", "2"), (None, "2"), ("j2", "2"), (None, "1")]
+
+
+@pytest.mark.parametrize("ended_by", ["the consumer", "the sending"])
+def test_dataprep_is_told_of_an_end_before_the_last_file(dataprep, folder, ended_by):
+    def stop(_):
+        raise KeyboardInterrupt
+
+    files = [Found(folder / name, name) for name in ("a.md", "größe.txt", "broken.pdf")]
+    with Service("dataprep", dataprep.url, timeout_s=10) as service:
+        reports = send(service, files, None, pause=stop)
+        next(reports)
+        if ended_by == "the consumer":
+            reports.close()
+        else:
+            dataprep.routes[_INGEST] = (202, {}, job("größe.txt", state="running"))
+            with pytest.raises(KeyboardInterrupt):
+                next(reports)
+    assert dataprep.calls[-1].form() == {"wait": "false", "job_id": "j1", "stopped": "true"}
+
+
+def test_an_end_that_can_not_be_told_is_told_by_its_own_cause(double, folder):
+    double.routes[_INGEST] = (200, {}, job("a.md"))
+    files = [Found(folder / name, name) for name in ("a.md", "größe.txt")]
+    with Service("dataprep", double.url, timeout_s=10) as service:
+        reports = send(service, files, None)
+        next(reports)
+        replies = iter(
+            [
+                (401, {}, problem("unauthenticated", "revoked", "dataprep")),
+                (401, {}, problem("unauthenticated", "still revoked", "dataprep")),
+            ]
+        )
+        double.routes[_INGEST] = lambda _: next(replies)
+        with pytest.raises(RequestRefusedError, match=": revoked"):
+            next(reports)
+    assert len(double.calls) == 3
 
 
 def test_overload_is_waited_out_as_long_as_the_service_says(double, folder):
@@ -188,7 +276,7 @@ def test_overload_that_does_not_end_is_given_up(double, folder):
     ],
 )
 def test_what_befalls_every_file_ends_the_ingestion_and_tells_what_was_done(double, folder, reply):
-    replies = iter([(200, {}, job("a.md")), reply])
+    replies = iter([(200, {}, job("a.md")), reply, (200, {}, job("a.md", state="interrupted"))])
     double.routes[_INGEST] = lambda _: next(replies)
     result = ingest(double, folder, "--json")
     assert result.exit_code == 3
@@ -196,7 +284,8 @@ def test_what_befalls_every_file_ends_the_ingestion_and_tells_what_was_done(doub
     assert report["totals"]["published"] == 1
     assert report["totals"]["not_sent"] == 2
     assert json.loads(result.stderr.splitlines()[-1])["error"]["code"] == "store_unavailable"
-    assert len(double.calls) == 2
+    assert double.calls[-1].form() == {"wait": "false", "job_id": "j1", "stopped": "true"}
+    assert len(double.calls) == 3
 
 
 @pytest.mark.parametrize("code", ["unsupported_type", "internal", "a_code_of_a_newer_service"])
@@ -227,7 +316,9 @@ def test_two_files_that_are_named_alike_are_not_both_sent(dataprep, folder):
     assert first["status"] == "published"
     assert second["error"]["code"] == "name_taken"
     assert str(folder / "a.md") in second["error"]["detail"]
-    assert [call.file()[0] for call in dataprep.calls] == ["a.md"]
+    sent, taken_back = dataprep.calls
+    assert sent.file()[0] == "a.md"
+    assert taken_back.form() == {"wait": "false", "job_id": "j1", "total": "1"}
 
 
 def test_a_file_that_can_not_be_read_is_reported(dataprep, folder, monkeypatch):

@@ -26,6 +26,16 @@ def job(state="done", files=(GOOD, BAD), pending=("c.md",), **changes):
     return json.dumps({**summary("j1", state, **changes), "files": list(files), "pending": list(pending)}).encode()
 
 
+JOB = "GET /v1/dataprep/jobs/j1"
+
+
+def route_to(double, shown, **pages):
+    """Answer for the job: with `shown` first, and then with `pages` by what is asked of its files."""
+    double.routes[f"{JOB}?limit=1"] = (200, {}, shown)
+    for asked, page in (pages or {"limit=1000": shown}).items():
+        double.routes[f"{JOB}?scopes=public&{asked}"] = (200, {}, page)
+
+
 def jobs(double, *arguments):
     return CliRunner().invoke(app, ["jobs", *arguments, "--url", double.url])
 
@@ -47,7 +57,7 @@ def test_jobs_are_listed_with_what_became_of_their_files_and_why(double):
 
 
 def test_a_job_is_shown_file_by_file_and_nothing_of_a_name_acts_on_the_terminal(double):
-    double.routes["GET /v1/dataprep/jobs/j1"] = (200, {}, job("running"))
+    route_to(double, job("running"))
     shown = jobs(double, "show", "j1")
     assert shown.exit_code == 0
     assert "\x1b" not in shown.stdout
@@ -55,7 +65,22 @@ def test_a_job_is_shown_file_by_file_and_nothing_of_a_name_acts_on_the_terminal(
     assert rows[0][:3] == ["a.md", "published", "3"]
     assert rows[1][3].rstrip() == "corrupt_document: no trailer"
     assert rows[2][:2] == ["c.md", "waits"]
-    assert "running: 1 published, 1 rejected (corrupt_document 1), 1 not done" in shown.stderr
+    assert "running: 1 published, 1 rejected (corrupt_document 1), 1 to do" in shown.stderr
+
+
+def test_a_long_job_is_shown_by_what_was_rejected_and_with_all_its_files_on_demand(double):
+    head = job(total=5000, files=[GOOD], pending=[], next_after="7")
+    rest = job(total=5000, files=[BAD], pending=["c.md"], after="7")
+    rejected = job(total=5000, files=[BAD], pending=[])
+    route_to(double, head, **{"limit=1000": head, "after=7&limit=1000": rest, "limit=1000&status=rejected": rejected})
+    short = jobs(double, "show", "j1")
+    assert [line.split()[1] for line in short.stdout.splitlines()[1:]] == ["rejected"]
+    assert "only files that were rejected are listed; --all lists every one" in short.stderr
+    whole = jobs(double, "show", "j1", "--all")
+    assert [line.split()[1] for line in whole.stdout.splitlines()[1:]] == ["published", "rejected", "not"]
+    assert "--all" not in whole.stderr
+    said = json.loads(jobs(double, "show", "j1", "--json").stdout)
+    assert ([one["status"] for one in said["files"]], said["pending"]) == (["published", "rejected"], ["c.md"])
 
 
 @pytest.mark.parametrize(
@@ -67,10 +92,11 @@ def test_a_job_is_shown_file_by_file_and_nothing_of_a_name_acts_on_the_terminal(
     ],
 )
 def test_a_job_that_is_followed_ends_with_what_became_of_it(double, last, code):
-    replies = iter([job("running", files=[]), job("running", files=[GOOD]), last])
-    double.routes["GET /v1/dataprep/jobs/j1?scopes=x"] = lambda _: (200, {}, next(replies))
+    replies = iter([job("running", counts={}), job("running", counts={"published": 1}), last])
+    double.routes[f"{JOB}?scopes=x&limit=1"] = lambda _: (200, {}, next(replies))
     # Afterwards it is asked for in the scope that it says it is of.
-    double.routes["GET /v1/dataprep/jobs/j1?scopes=public"] = double.routes["GET /v1/dataprep/jobs/j1?scopes=x"]
+    double.routes[f"{JOB}?scopes=public&limit=1"] = double.routes[f"{JOB}?scopes=x&limit=1"]
+    double.routes[f"{JOB}?scopes=public&limit=1000"] = (200, {}, last)
     shown = jobs(double, "show", "j1", "--scope", "x", "--follow")
     assert shown.exit_code == code
     assert "0 of 3 files done" in shown.stderr
@@ -79,7 +105,7 @@ def test_a_job_that_is_followed_ends_with_what_became_of_it(double, last, code):
 
 
 def test_a_job_that_is_not_there_is_exit_1(double):
-    double.routes["GET /v1/dataprep/jobs/j1"] = (404, {}, problem("not_found", "there is no job", "dataprep"))
+    double.routes[f"{JOB}?limit=1"] = (404, {}, problem("not_found", "there is no job", "dataprep"))
     shown = jobs(double, "show", "j1")
     assert shown.exit_code == 1
     assert "not_found: there is no job" in shown.stderr

@@ -55,6 +55,10 @@ class Service:
         """POST one contract's payload, a mapping where null means something, and get another's."""
         return self._parse(self._send("POST", path, json=_dump(body)), reply)
 
+    def post_form(self, path: str, fields: Mapping[str, str], reply: type[Reply]) -> Reply:
+        """POST a multipart form of text fields alone and get a contract's payload."""
+        return self._parse(self._send("POST", path, files={name: (None, text) for name, text in fields.items()}), reply)
+
     def upload(self, path: str, name: str, stream: BinaryIO, fields: Mapping[str, str], reply: type[Reply]) -> Reply:
         """POST one file as the multipart field `files`, beside text fields.
 

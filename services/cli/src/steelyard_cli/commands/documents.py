@@ -1,5 +1,6 @@
 """`steelyard ingest` and `steelyard documents`."""
 
+import contextlib
 import time
 from pathlib import Path
 from typing import Annotated
@@ -53,7 +54,7 @@ def ingest(
     timeout: options.DataprepTimeout = 120.0,
     state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
-    """Take in files and what folders hold; exits 1 when one is rejected, while the others are taken in.
+    """Take in files and what folders hold, as one job; exits 1 when one is rejected, while the others are taken in.
 
     Hidden files and symbolic links inside folders are skipped. Run it again to go on where a run was interrupted: what
     is there already is not parsed again.
@@ -77,9 +78,20 @@ def ingest(
         size,
         table_follows=not as_json and terminal.out.is_terminal and terminal.err.is_terminal,
     )
+
+    def begun(job_id: str) -> None:
+        terminal.event("job", {"job_id": job_id})
+        if len(files) > 1:
+            terminal.note(f"job {job_id}; `steelyard jobs show {job_id} --follow` follows it from elsewhere")
+
     try:
-        with connection.dataprep(url, timeout, state_dir) as dataprep, view:
-            for report in send(dataprep, files, scope, text_column=text_column):
+        with (
+            connection.dataprep(url, timeout, state_dir) as dataprep,
+            view,
+            # Closed before the connection is: what ends the run here is told to dataprep.
+            contextlib.closing(send(dataprep, files, scope, text_column=text_column, begun=begun)) as reports,
+        ):
+            for report in reports:
                 totals.add(report)
                 terminal.event("file", report)
                 view.add(report)

@@ -11,9 +11,12 @@ from steelyard_contracts.enums import FileStatus, JobState
 
 from .. import connection, options
 from ..exits import ExitCode
-from ..job_polling import get_job, until_ended
+from ..job_polling import get_job, until_ended, with_files
 from ..render.jobs import job_table, jobs_table, outcome
 from ..terminal import Terminal
+
+_LONGEST_TABLE = 200
+"""Files up to which a job is shown with all of them."""
 
 _Scopes = Annotated[list[str] | None, typer.Option("--scope", help="Permission scope (repeatable).")]
 
@@ -35,7 +38,7 @@ def list_jobs(
     timeout: options.DataprepTimeout = 60.0,
     state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
-    """List jobs, the newest first. `ingest` makes one for each file."""
+    """List jobs, the newest first. What one `ingest` sends is one job."""
     terminal = Terminal.open(as_json=as_json)
     with connection.dataprep(url, timeout, state_dir) as dataprep:
         page = dataprep.get("/v1/dataprep/jobs", JobList, {"scopes": scope or None, "limit": limit, "before": before})
@@ -51,12 +54,15 @@ def show_job(
     job_id: Annotated[str, typer.Argument(metavar="JOB", help="Its id.", show_default=False)],
     scope: _Scopes = None,
     follow: Annotated[bool, typer.Option("--follow", help="Wait until it has ended.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help=f"List every file, also of a job of more than {_LONGEST_TABLE}.")
+    ] = False,
     as_json: options.Json = False,
     url: options.DataprepUrl = None,
     timeout: options.DataprepTimeout = 60.0,
     state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
-    """Show what became of each file of a job.
+    """Show what became of each file of a job; of a long one, of those that were rejected.
 
     With --follow it exits 1 when a file was rejected, and 3 when the job was interrupted.
     """
@@ -65,10 +71,14 @@ def show_job(
         job = get_job(dataprep, job_id, scope or None)
         if follow:
             job = _followed(terminal, until_ended(dataprep, job, time.sleep))
+        in_table = None if every or as_json or job.total <= _LONGEST_TABLE else FileStatus.REJECTED
+        job = with_files(dataprep, job, in_table)
     if as_json:
         terminal.result(job)
     else:
         terminal.show(job_table(job, terminal.out))
+        if in_table is not None:
+            terminal.note("only files that were rejected are listed; --all lists every one")
         terminal.note(f"{job.state}: {outcome(job)}")
         if job.cause is not None:
             terminal.note(f"{job.cause.code}: {job.cause.detail}", style="red")
@@ -82,7 +92,7 @@ def _followed(terminal: Terminal, states: Iterator[Job]) -> Job:
     """The job as it ended; how far it has come is told as it changes."""
     told = ""
     for job in states:
-        said = f"{len(job.files)} of {job.total} files done"
+        said = f"{sum(job.counts.values())} of {job.total} files done"
         if said != told and job.state is JobState.RUNNING:
             terminal.note(said)
             told = said

@@ -40,10 +40,11 @@ def jobs_table(jobs: Sequence[JobSummary], console: Console) -> Table:
 
 
 def outcome(job: JobSummary) -> str:
-    """`3 published, 1 rejected (corrupt_document 1), 2 not done`."""
+    """`3 published, 1 rejected (corrupt_document 1), 2 not done`; of a job that runs, `2 to do`."""
     said = [f"{job.counts[status]} {status}{_causes(job, status)}" for status in FileStatus if job.counts.get(status)]
     left = job.total - sum(job.counts.values())
-    return ", ".join([*said, *([f"{left} not done"] if left else [])])
+    undone = "to do" if job.state is JobState.RUNNING else "not done"
+    return ", ".join([*said, *([f"{left} {undone}"] if left else [])])
 
 
 def job_table(job: Job, console: Console) -> Table:
