@@ -6,7 +6,7 @@ ENTRIES = {
     "render": "Only render what a release holds",
     "verify": "Ask what runs whether it is ready, guarded and answers",
     "rollback": "Go back to the release of before",
-    "backup": "Fetch a consistent copy of the host's documents and ledgers",
+    "backup": "Fetch a consistent copy of the host's documents, jobs and ledgers",
     "restore": "Bring a copy back and prove its row counts",
     "rotate": "Give the stack a new service token",
     "uninstall": "Take the services away",

@@ -1,6 +1,5 @@
 """The program that copies databases: consistent while somebody writes, and what is loaded is what was saved."""
 
-import importlib.util
 import json
 import sqlite3
 from contextlib import closing
@@ -9,22 +8,12 @@ from types import ModuleType
 
 import pytest
 
-from compose.generate import ROLE
-from tests.deploy.compose_files import ROOT
+from tests.harness.databases_program import databases_program
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("databases", ROOT / ROLE / "files/databases.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    for name in ("data", "backup"):
-        (tmp_path / name).mkdir()
-    module.PLACES = {"store": tmp_path / "data/store.db", "ledgers": tmp_path / "data/ledgers.db"}  # type: ignore[attr-defined]
-    module.FOLDER = tmp_path / "backup"  # type: ignore[attr-defined]
-    return module
+    return databases_program(tmp_path / "data", tmp_path / "backup")
 
 
 def written(path: Path, rows: int) -> None:

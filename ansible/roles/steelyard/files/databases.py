@@ -2,6 +2,9 @@
 
 `save` takes a consistent copy while services write (SQLite's own backup), `load` puts copies back into volumes whose
 services are stopped. Both print, for each database, its SHA-256 and the rows of each table as one line of JSON.
+
+The copies are of different moments, the store's of the last: a document is in the store before a job says that it was
+taken in, and before a ledger says that it was found. So neither tells of a document that the copied store never had.
 """
 
 import hashlib
@@ -12,7 +15,11 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-PLACES = {"store": Path("/data/store.db"), "ledgers": Path("/ledgers/ledgers.db")}
+PLACES = {
+    "jobs": Path("/data/store.db.jobs"),
+    "ledgers": Path("/ledgers/ledgers.db"),
+    "store": Path("/data/store.db"),
+}
 FOLDER = Path("/backup")
 
 
