@@ -103,6 +103,45 @@ def test_a_jobs_page_says_why_a_file_was_rejected(stack: Stack, visit: Visit, fi
     visit(work)
 
 
+def test_many_files_are_one_job_however_many_requests_they_take(
+    stack: Stack, visit: Visit, tmp_path: Path, files: list[Path]
+) -> None:
+    many = [tmp_path / f"note-{number:02}.txt" for number in range(43)]
+    for number, path in enumerate(many):
+        path.write_text(f"Valve {number} is checked every {number + 2} days.")
+
+    async def work(page: Page) -> None:
+        said = await upload(page, stack.chatqna.url, *many, *files[2:])
+        assert [one.split(" published ")[0] for one in said[: len(many)]] == [path.name for path in many]
+        await page.until(f"{JOBS} && document.querySelector('#jobs tbody a').innerText.includes('and 44 more')")
+        newest = await page.js("document.querySelector('#jobs tbody tr').innerText")
+        for told in ("done", "43 published", "2 rejected", "corrupt_document"):
+            assert told in newest
+
+    visit(work)
+
+
+def test_a_file_that_is_too_large_for_any_request_is_taken_back_from_the_job(
+    stack: Stack, visit: Visit, tmp_path: Path
+) -> None:
+    small = [tmp_path / name for name in ("first.txt", "last.txt")]
+    for path in small:
+        path.write_text(f"The valve of {path.name} is checked.")
+    large = tmp_path / "large.txt"
+    with large.open("wb") as stream:
+        stream.truncate(257 * 2**20)
+
+    async def work(page: Page) -> None:
+        said = await upload(page, stack.chatqna.url, small[0], small[1], large)
+        assert "body_too_large" in said[2]
+        await page.until(
+            f"{JOBS} && document.querySelector('#jobs tbody tr').innerText.includes('first.txt and 1 more')"
+        )
+        assert "done" in await page.js("document.querySelector('#jobs tbody tr').innerText")
+
+    visit(work)
+
+
 def test_the_page_is_accessible_while_it_says_the_most(stack: Stack, visit: Visit, files: list[Path]) -> None:
     async def work(page: Page) -> list[str]:
         await upload(page, stack.chatqna.url, *files)

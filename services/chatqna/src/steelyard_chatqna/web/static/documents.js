@@ -1,4 +1,4 @@
-// Uploads in batches with progress and a result for each file, deletion after a question, and the job that the address names.
+// Uploads in batches, which are one job, with progress and a result for each file, deletion after a question, and the job that the address names.
 
 import { element, get } from "/static/dom.js";
 
@@ -30,6 +30,10 @@ async function upload(files, scope, mostBytes) {
   busy(true);
   const total = files.reduce((sum, file) => sum + file.size, 0);
   let sent = 0;
+  // What the job is going to have: files that are not sent after all are taken back.
+  let announced = files.length;
+  let jobId = null;
+  let told = 0;
   // One after the other, as dataprep works on them: a key may ask only so often.
   let followed = Promise.resolve();
   for (const batch of batches(files, mostBytes)) {
@@ -39,19 +43,25 @@ async function upload(files, scope, mostBytes) {
       for (const one of mine) one.say("not sent", "stopped");
     } else if (batch.length === 1 && size + FORM_BYTES > mostBytes) {
       mine[0].say("rejected", "body_too_large", `larger than the ${mostBytes / 2 ** 20} MiB of one upload`);
+      announced -= 1;
     } else {
       try {
-        const job = await send(batch.map((index) => files[index]), scope, stopped.signal, (share) => {
+        const part = { scope, total: announced, ...(jobId && { job_id: jobId }) };
+        const job = await send(batch.map((index) => files[index]), part, stopped.signal, (share) => {
           show(sent + share * size, total);
         });
+        [jobId, told] = [job.job_id, announced];
         followed = followed.then(() => follow(job, mine));
       } catch (error) {
         for (const one of mine) one.say("not sent", error.code, error.message);
+        if (!stopped.signal.aborted) announced -= batch.length;
       }
     }
     sent += size;
     show(sent, total);
   }
+  if (jobId && stopped.signal.aborted) await tell({ scope, job_id: jobId, stopped: "true" });
+  else if (jobId && told !== announced) await tell({ scope, job_id: jobId, total: announced });
   busy(false);
   if (sending === stopped) sending = null;
   get("files").value = "";
@@ -78,11 +88,9 @@ function* batches(files, mostBytes) {
 }
 
 // One request; waits and tries again when the gateway says that it is too early. Progress is a share from 0 to 1.
-async function send(files, scope, signal, progress) {
+async function send(files, part, signal, progress) {
   for (;;) {
-    const form = new FormData();
-    form.append("scope", scope);
-    form.append("wait", "false");
+    const form = formOf(part);
     for (const file of files) form.append("files", file);
     const reply = await posted(form, signal, progress);
     if (reply.body?.files) return reply.body;
@@ -91,6 +99,22 @@ async function send(files, scope, signal, progress) {
     get("progress-label").textContent = `Waiting ${reply.retryAfter} s: ${reply.body?.detail ?? "busy"}`;
     await wait(reply.retryAfter);
     if (signal.aborted) throw Object.assign(new Error(""), { code: "stopped" });
+  }
+}
+
+function formOf(part) {
+  const form = new FormData();
+  form.append("wait", "false");
+  for (const [name, value] of Object.entries(part)) form.append(name, value);
+  return form;
+}
+
+// Says what will not be sent. Untold, the job waits for it a while and then is interrupted, which is no fault to show.
+async function tell(part) {
+  try {
+    await fetch("/v1/dataprep/ingest", { method: "POST", headers: window.steelyardHeaders(), body: formOf(part) });
+  } catch {
+    // The connection is gone: what was sent is followed all the same, and says so.
   }
 }
 
@@ -123,7 +147,7 @@ function problem({ status, body }) {
   return Object.assign(new Error(body?.detail ?? `status ${status}`), { code: body?.code ?? "" });
 }
 
-// Shows what becomes of a job's files until it has ended.
+// Shows what becomes of the files of one upload until all of them are done, or their job has ended.
 async function follow(job, rows) {
   let pause = 0.5;
   for (;;) {
@@ -134,12 +158,13 @@ async function follow(job, rows) {
       else if (job.state === "running") one.say(place === job.files.length ? "being read" : "waits");
       else one.say("not done", job.cause?.code, job.cause?.detail);
     });
-    if (job.state !== "running") return;
+    if (job.state !== "running" || job.files.length === rows.length) return;
     await wait(pause);
     pause = Math.min(pause * 1.5, LONGEST_POLL_S);
     try {
-      const asked = `/v1/dataprep/jobs/${encodeURIComponent(job.job_id)}?scopes=${encodeURIComponent(job.scope)}`;
-      const reply = await fetch(asked, { headers: window.steelyardHeaders() });
+      const asked = new URLSearchParams({ scopes: job.scope, after: job.after, limit: rows.length });
+      const url = `/v1/dataprep/jobs/${encodeURIComponent(job.job_id)}?${asked}`;
+      const reply = await fetch(url, { headers: window.steelyardHeaders() });
       const said = replied(reply.status, await reply.text(), reply.headers.get("Retry-After"));
       if (reply.ok && said.body?.files) job = said.body;
       else if (reply.status === 429 || reply.status >= 500) pause = Math.max(said.retryAfter, pause);
