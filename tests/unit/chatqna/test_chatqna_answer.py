@@ -166,6 +166,21 @@ class TestAbstaining:
         assert (draft.citations, draft.unsupported) == ([], [])
         assert draft.finish_reason == "stop", "the no-evidence answer was not cut off"
 
+    @pytest.mark.parametrize("policy", ["flag", "abstain"])
+    @pytest.mark.parametrize(
+        ("ended", "told"), [("stop", "stop"), ("tool_calls", "stop"), ("length", "length"), ("content_filter",) * 2]
+    )
+    @pytest.mark.parametrize("said", ["", " \n", "[7]"])
+    def test_an_empty_answer_is_replaced_and_says_why_it_ended(
+        self, said: str, ended: str, told: str, policy: str
+    ) -> None:
+        mode = "inline" if said == "[7]" else "attributed"
+        llm = FakeLlm([said, [Delta("", ended)]])
+        draft, shown = answered(llm, no_evidence_answer="None.", groundedness_policy=policy, citation_mode=mode)
+        assert "".join(shown).strip() == "None."
+        assert (draft.abstained, draft.original_text) == ("empty_answer", said)
+        assert draft.finish_reason == told
+
     def test_the_policy_flag_shows_it_and_marks_it(self) -> None:
         draft, shown = answered(FakeLlm(words(INVENTED)), groundedness_policy="flag")
         assert shown == words(INVENTED)

@@ -23,6 +23,9 @@ from .pipeline.evidence import Evidence
 from .settings import ChatqnaSettings
 from .verdict import sent_chunks
 
+_TELLING_ENDS = frozenset({"length", "content_filter"})
+"""Ends of a model's turn that explain why it said nothing."""
+
 
 @dataclass(slots=True)
 class Draft:
@@ -210,6 +213,13 @@ class Answerer:
         draft.removed_links = links.removed
         with timed("grounding"):
             verdict = await gate.finish()
+        if not verdict.text.strip():
+            # A model that only reasoned, refused or called a tool has said nothing; why it ended stays to be seen.
+            draft.abstained, draft.original_text = "empty_answer", links.seen
+            if draft.finish_reason not in _TELLING_ENDS:
+                draft.finish_reason = "stop"
+            yield self._settings.no_evidence_answer
+            return
         if gate.must_abstain(verdict):
             draft.abstained, draft.original_text = "unsupported_answer", links.seen
             draft.finish_reason = "stop"
