@@ -78,6 +78,32 @@ def test_wrong_usage_is_exit_2(arguments):
     assert result.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["fly"], "fly"),
+        (["ask"], "question"),
+        (["ask", "x", "--k", "0"], "--k"),
+        (["ask", "x", "--strategy", "best"], "--strategy"),
+        (["up", "--tiemout"], "--tiemout"),
+        (["documents"], "--json"),
+        (["evidence", "gate"], "manifest"),
+        (["models", "fetch", "--source", "nowhere"], "--source"),
+    ],
+)
+def test_wrong_usage_is_json_too(arguments, named):
+    result = CliRunner().invoke(app, [*arguments, "--json"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    said = json.loads(result.stderr)["error"]
+    assert said["code"] == "usage"
+    assert named in said["message"]
+
+
+def test_a_question_that_is_called_json_is_a_question():
+    result = CliRunner().invoke(app, ["ask", "--url", "nonsense", "--", "--json"])
+    assert (result.exit_code, result.stderr[:6]) == (2, "error:")
+
+
 def test_ctrl_c_is_exit_130(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -99,7 +125,9 @@ def test_models_exit_as_their_own_command_does(tmp_path):
     )
     assert result.exit_code == 1
     assert result.stdout == ""
-    assert "all-minilm-l6-v2" in json.loads(result.stderr)["message"]
+    said = json.loads(result.stderr)["error"]
+    assert said["code"] == "model_missing"
+    assert "all-minilm-l6-v2" in said["message"]
     verified = CliRunner().invoke(app, ["models", "verify", "--cache-dir", str(tmp_path)])
     assert (verified.exit_code, verified.stdout) == (0, "nothing is cached\n")
     assert CliRunner().invoke(app, ["models", "fetch", "--source", "nowhere"]).exit_code == 2

@@ -40,7 +40,7 @@ def test_fetch_list_verify(toys: Hub, tmp_path: Path, capsys: pytest.CaptureFixt
     (tmp_path / "toy" / "weights.bin").write_bytes(b"")
     assert "unverified" in run(capsys, "list", *where)[1]
     code, out, err = run(capsys, "verify", "--json", *where)
-    assert (code, out, json.loads(err)["error"]) == (1, "", "ModelCorruptError")
+    assert (code, out, json.loads(err)["error"]["code"]) == (1, "", "model_corrupt")
 
 
 def test_unknown_name_is_an_error(toys: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

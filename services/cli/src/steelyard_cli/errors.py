@@ -5,6 +5,7 @@ Errors::
     CliError                      ends the command with one message (exit 1)
     ├── RequestRefusedError       a service answered with a problem document (exit 1; 3 when it is not ready)
     ├── BrokenReplyError          a service's reply is not what its contract says, or a stream broke off (exit 1)
+    ├── UsageError                the command line is wrong (exit 2)
     ├── ConfigurationError        a setting, an env file or an input file is refused (exit 2)
     ├── StoreFailedError          the store refused or failed (exit 1; 3 when it can not be used now)
     ├── UnreachableError          nothing answers at the service's address (exit 3)
@@ -74,6 +75,13 @@ class BrokenReplyError(CliError):
     """A service's reply is not what its contract says."""
 
     code = "broken_reply"
+
+
+class UsageError(CliError):
+    """The command line is wrong."""
+
+    code = "usage"
+    exit_code = ExitCode.USAGE
 
 
 class ConfigurationError(CliError):

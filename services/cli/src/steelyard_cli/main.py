@@ -7,22 +7,32 @@ import typer
 from typer.core import TyperGroup
 
 from .commands import ask, config, doctor, documents, evidence, jobs, keys, models, replay, select, stack, store, verify
-from .errors import CliError
+from .errors import CliError, UsageError
 from .exits import ExitCode, exit_help
 from .terminal import Terminal
 
 
 class Commands(TyperGroup):
-    """Ends a command that raised a `CliError` with its message and its exit code."""
+    """Ends a command that raised a `CliError`, or was called wrongly, with its message and its exit code."""
+
+    def parse_args(self, context: Any, args: list[str]) -> list[str]:
+        """Remember whether the output is for a machine, because wrong usage ends before `--json` itself is read."""
+        context.obj = "--json" in args
+        return list(super().parse_args(context, args))
 
     def invoke(self, context: Any) -> Any:
         """Run the command."""
+        as_json = bool(context.obj)
         try:
             return super().invoke(context)
         except CliError as error:
-            terminal = Terminal.open(as_json=bool(context.find_root().obj))
-            report(error, terminal)
+            report(error, Terminal.open(as_json=bool(context.obj)))
             raise typer.Exit(int(error.exit_code)) from None
+        except typer.TyperException as error:
+            if not as_json:
+                raise
+            report(UsageError(error.format_message()), Terminal.open(as_json=True))
+            raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
             raise typer.Exit(int(ExitCode.INTERRUPTED)) from None
 

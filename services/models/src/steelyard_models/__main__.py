@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 a model could not be fetched or verified, 2 wrong usage (a
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,11 +26,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         rows, text = {"fetch": _fetch, "list": _list, "verify": _verify}[options.command](options, cache_dir)
     except ModelError as error:
-        said = json.dumps({"error": type(error).__name__, "message": str(error)}) if options.json else f"error: {error}"
-        sys.stderr.write(said + "\n")
+        sys.stderr.write((json.dumps({"error": _as_json(error)}) if options.json else f"error: {error}") + "\n")
         return 1
     sys.stdout.write((json.dumps(rows, indent=1) if options.json else text) + "\n")
     return 0
+
+
+def _as_json(error: ModelError) -> dict[str, str]:
+    """The error under a code made of its type's name: `UnknownModelError` is `unknown_model`."""
+    words = re.findall("[A-Z][a-z]+", type(error).__name__.removesuffix("Error"))
+    return {"code": "_".join(words).lower(), "message": str(error)}
 
 
 def _parser() -> argparse.ArgumentParser:

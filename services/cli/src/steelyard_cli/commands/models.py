@@ -1,11 +1,12 @@
 """`steelyard models`: the commands of `python -m steelyard_models`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
 from steelyard_models.__main__ import main
+from steelyard_models.catalogue import SourceKind
 
 from .. import options
 
@@ -13,6 +14,24 @@ _Names = Annotated[list[str] | None, typer.Argument(metavar="NAME...", help="Mod
 _CacheDir = Annotated[
     Path | None,
     typer.Option("--cache-dir", help="Without it, STEELYARD_MODEL_DIR, else the user's cache.", file_okay=False),
+]
+
+
+def _known(kinds: list[str] | None) -> list[str] | None:
+    for kind in kinds or []:
+        if kind not in get_args(SourceKind):
+            raise typer.BadParameter(f"{kind!r} is none of {', '.join(get_args(SourceKind))}")
+    return kinds
+
+
+_Sources = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        metavar="|".join(get_args(SourceKind)),
+        callback=_known,
+        help="Try only this kind (repeatable).",
+    ),
 ]
 
 
@@ -29,7 +48,7 @@ def fetch(
     names: _Names = None,
     every: Annotated[bool, typer.Option("--all", help="Every model of the catalogue.")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Only check what is there.")] = False,
-    source: Annotated[list[str] | None, typer.Option("--source", help="Try only this kind (repeatable).")] = None,
+    source: _Sources = None,
     cache_dir: _CacheDir = None,
     as_json: options.Json = False,
 ) -> None:
