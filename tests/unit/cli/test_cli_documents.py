@@ -1,6 +1,7 @@
 """`ingest` and `documents` against a dataprep's double."""
 
 import json
+import os
 
 import pytest
 from typer.testing import CliRunner
@@ -319,6 +320,21 @@ def test_two_files_that_are_named_alike_are_not_both_sent(dataprep, folder):
     sent, taken_back = dataprep.calls
     assert sent.file()[0] == "a.md"
     assert taken_back.form() == {"wait": "false", "job_id": "j1", "total": "1"}
+
+
+def test_a_name_that_is_not_utf8_is_reported_and_takes_no_other_file_with_it(dataprep, folder):
+    for name in (b"caf\xe9.md", b".caf\xe9"):
+        (folder / os.fsdecode(name)).write_text("a text")
+    result = ingest(dataprep, folder, "--json")
+    assert result.exit_code == 1
+    reports = told(result)["files"]
+    assert {report["name"]: (report["error"] or {}).get("code") for report in reports} == {
+        "a.md": None,
+        "broken.pdf": "corrupt_document",
+        "größe.txt": None,
+        "caf\udce9.md": "unreadable_name",
+    }
+    assert "rejected" in ingest(dataprep, folder).stderr
 
 
 def test_a_file_that_can_not_be_read_is_reported(dataprep, folder, monkeypatch):

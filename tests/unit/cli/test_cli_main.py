@@ -104,6 +104,15 @@ def test_a_question_that_is_called_json_is_a_question():
     assert (result.exit_code, result.stderr[:6]) == (2, "error:")
 
 
+@pytest.mark.parametrize(
+    "arguments", [["ask", "caf\udce9?"], ["documents", "list", "--matching=\udce9"], ["ingest", "absent-\udce9.md"]]
+)
+def test_an_argument_that_is_not_utf8_is_refused_by_name(arguments):
+    result = CliRunner().invoke(app, arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"argument {arguments[-1]!r} is neither UTF-8 nor the path" in result.stderr
+
+
 def test_ctrl_c_is_exit_130(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt

@@ -19,6 +19,7 @@ from .client import Service, UploadBrokenError
 from .discovery import Found
 from .errors import NOT_READY_CODES, BrokenReplyError, CliError, RequestRefusedError, UnreachableError
 from .job_polling import until_uploaded
+from .render.text import is_text
 
 _OF_THE_SERVICE = NOT_READY_CODES | {
     ErrorCode.UNAUTHENTICATED,
@@ -33,7 +34,10 @@ _SENT_UNASKED = 16 * 2**20
 
 
 class Fault(BaseModel):
-    """Why a file was rejected: a code of the contracts, or `unreadable` or `name_taken` when it was not even sent."""
+    """Why a file was rejected: a code of the contracts, or one of this command's when it was not even sent.
+
+    Those are `unreadable`, `unreadable_name` (not UTF-8) and `name_taken`.
+    """
 
     code: str
     detail: str
@@ -169,6 +173,9 @@ def _ingested(
     if other != file.path:
         detail = f"documents are known by their file name, and {other} has the same"
         return _rejected(file, 0, "name_taken", detail), False
+    if not is_text(file.name):
+        detail = "its name is not UTF-8, and documents are known by theirs"
+        return _rejected(file, 0, "unreadable_name", detail), False
     try:
         with file.path.open("rb") as stream:
             return _send(dataprep, sending, file, stream, pause)

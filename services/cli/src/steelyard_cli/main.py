@@ -1,6 +1,7 @@
 """The `steelyard` command."""
 
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -9,21 +10,29 @@ from typer.core import TyperGroup
 from .commands import ask, config, doctor, documents, evidence, jobs, keys, models, replay, select, stack, store, verify
 from .errors import CliError, UsageError
 from .exits import ExitCode, exit_help
+from .render.text import is_text
 from .terminal import Terminal
+
+_NOT_TEXT = "steelyard_cli.not_text"
+"""Where a context keeps arguments that are no text; they may name files all the same."""
 
 
 class Commands(TyperGroup):
     """Ends a command that raised a `CliError`, or was called wrongly, with its message and its exit code."""
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
-        """Remember whether the output is for a machine, because wrong usage ends before `--json` itself is read."""
+        """Remember what must be known before the command reads its arguments, because wrong usage ends there."""
         context.obj = "--json" in args
+        context.meta[_NOT_TEXT] = [one for one in args if not is_text(one) and not Path(one).exists()]
         return list(super().parse_args(context, args))
 
     def invoke(self, context: Any) -> Any:
         """Run the command."""
         as_json = bool(context.obj)
         try:
+            if context.meta[_NOT_TEXT]:
+                named = repr(context.meta[_NOT_TEXT][0])
+                raise UsageError(f"argument {named} is neither UTF-8 nor the path of something that is there")
             return super().invoke(context)
         except CliError as error:
             report(error, Terminal.open(as_json=bool(context.obj)))

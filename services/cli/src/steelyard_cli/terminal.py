@@ -34,7 +34,7 @@ class Terminal:
             text = value.model_dump_json(indent=1)
         else:
             text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
-        self.out.file.write(text + "\n")
+        self.out.file.write(_encodable(text) + "\n")
         self.out.file.flush()
 
     def event(self, kind: str, value: BaseModel | dict[str, Any]) -> None:
@@ -47,7 +47,7 @@ class Terminal:
     @staticmethod
     def line(value: dict[str, Any]) -> str:
         """A JSON object on one line."""
-        return json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
+        return _encodable(json.dumps(value, ensure_ascii=False, allow_nan=False)) + "\n"
 
     def show(self, renderable: RenderableType) -> None:
         """Write something to read, unless the output is for a machine."""
@@ -66,3 +66,8 @@ def console(stream: IO[str]) -> Console:
     return Console(
         file=stream, highlight=False, markup=False, emoji=False, color_system=None, width=PLAIN_WIDTH, soft_wrap=False
     )
+
+
+def _encodable(text: str) -> str:
+    """JSON with what is no character (a byte of a path that is not UTF-8) as the escape that stands for it in JSON."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -17,6 +17,11 @@ def printable(text: str) -> str:
     return "".join(_REPLACEMENT if _is_unsafe(character) else character for character in text)
 
 
+def is_text(name: str) -> bool:
+    """Whether `name` is characters; a file's name or an argument that is not UTF-8 has bytes instead (surrogates)."""
+    return not any(unicodedata.category(character) == "Cs" for character in name)
+
+
 def one_line(text: str, limit: int | None = None) -> str:
     """`printable` text with its white space folded, cut with an ellipsis to `limit` cells of the terminal."""
     folded = " ".join(printable(text).split())
