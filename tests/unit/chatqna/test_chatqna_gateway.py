@@ -24,6 +24,7 @@ from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_contracts.ledger import totals
 from steelyard_runtime.blocking import Workers
+from steelyard_runtime.upstream_errors import RequestRefusedError
 
 from .fakes import QUESTION, SEAL, FakeLlm, FakeParts, WordCounter, run, words
 
@@ -141,11 +142,14 @@ class TestAnswers:
         assert "usage" in usage
         assert "steelyard" in usage
 
-    def test_an_empty_answer_is_a_whole_stream_too(self, bench: Bench) -> None:
+    def test_an_empty_answer_is_a_whole_stream_that_says_so(self, bench: Bench) -> None:
         bench.llm.pieces = []
+        bench.settings["no_evidence_answer"] = "None."
         *chunks, done = values(bench.use(streamed))
         assert done == "[DONE]"
-        assert [chunk["choices"][0]["delta"] for chunk in chunks] == [{"role": "assistant", "content": ""}, {}]
+        deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+        assert deltas == [{"role": "assistant", "content": ""}, {"content": "None."}, {}]
+        assert chunks[-1]["steelyard"]["abstained"] == "empty_answer"
 
     def test_the_models_name_is_the_one_that_answers(self, bench: Bench) -> None:
         assert bench.use(lambda gateway: completed(gateway, chat(model="gpt-4o")))["model"].startswith("qwen")
@@ -238,6 +242,23 @@ class TestSampling:
             "temperature": 0.0,
             "max_tokens": 256,
         }
+
+    @pytest.mark.parametrize("answer", [completed, streamed])
+    def test_what_the_model_server_refuses_is_the_requests_fault_if_it_gave_anything(
+        self, bench: Bench, answer: Callable[..., Any]
+    ) -> None:
+        refusal = RequestRefusedError(400, "the reply of llm is unusable: status 400", stage=Stage.LLM)
+        bench.llm.pieces = [refusal]
+        with pytest.raises(SteelyardError) as refused:
+            bench.use(lambda gateway: answer(gateway, chat(response_format={"type": "yaml"}, top_p=0)))
+        assert (refused.value.code, refused.value.stage) == (ErrorCode.INVALID_REQUEST, Stage.LLM)
+        assert "status 400" in refused.value.detail
+        assert [fault.field for fault in refused.value.errors] == ["top_p", "response_format"]
+        [kept] = bench.ledgers()
+        assert [one.reason for one in kept.degraded] == ["invalid_request"]
+        with pytest.raises(RequestRefusedError) as unasked:
+            bench.use(lambda gateway: answer(gateway, chat(max_tokens=9)))
+        assert unasked.value.code is ErrorCode.UPSTREAM_BAD_REPLY
 
     @pytest.mark.parametrize(
         ("fields", "limit"),

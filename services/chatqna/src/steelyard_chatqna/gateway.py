@@ -17,11 +17,12 @@ from steelyard_contracts.chat import (
     SamplingFields,
 )
 from steelyard_contracts.enums import Stage
-from steelyard_contracts.errors import ErrorCode, SteelyardError
+from steelyard_contracts.errors import ErrorCode, FieldFault, SteelyardError
 from steelyard_contracts.ledger import Degradation
 from steelyard_contracts.replay import Replay, ReplayRequest
 from steelyard_contracts.selection import SelectResponse
 from steelyard_runtime import context, logs
+from steelyard_runtime.upstream_errors import RequestRefusedError
 
 from . import completions, ledgers, replay
 from .answer import Answerer, Draft
@@ -130,7 +131,7 @@ class Gateway:
         The ledger of a broken answer has what was produced, and a degradation that says why it is not all.
         """
         try:
-            async with aclosing(self.answerer.stream(draft, self._sampling(draft, body))) as texts:
+            async with aclosing(self._texts(draft, body)) as texts:
                 async for text in texts:
                     yield text
         except BaseException as error:
@@ -143,6 +144,18 @@ class Gateway:
         except LedgerStoreError as error:
             draft.degrade(_not_kept(error))
 
+    async def _texts(self, draft: Draft, body: ChatCompletionRequest | ChatQnARequest) -> AsyncGenerator[str, None]:
+        """The answer; raises `invalid_request` when the model server refuses fields that the request itself gave."""
+        given = _given(body)
+        try:
+            async with aclosing(self.answerer.stream(draft, self._sampling(draft, given))) as texts:
+                async for text in texts:
+                    yield text
+        except RequestRefusedError as error:
+            if not given:
+                raise
+            raise _refused_fields(error, given) from error
+
     async def _keep(self, ledger: Ledger) -> bool:
         """Whether the ledger was kept; raises LedgerStoreError when it should have been."""
         to_keep = ledger if self.settings.ledger_texts else ledgers.without_texts(ledger)
@@ -152,17 +165,29 @@ class Gateway:
             logs.get().error("ledger_not_kept", cause=str(error))
             raise
 
-    def _sampling(self, draft: Draft, body: ChatCompletionRequest | ChatQnARequest) -> dict[str, Any]:
-        """The request's own sampling fields; a 0 is passed on as 0, an absent one is not sent."""
-        given = {name: getattr(body, name, None) for name in _PASSED_ON if name not in _NOT_PASSED_ON}
+    def _sampling(self, draft: Draft, given: dict[str, Any]) -> dict[str, Any]:
+        """What the model is asked with: the request's own fields before the settings."""
         reserved = self.settings.llm_max_tokens if draft.budget is None else draft.budget.reserved
         defaults = {"temperature": self.settings.llm_temperature, "max_tokens": reserved}
-        return defaults | {name: value for name, value in given.items() if value is not None}
+        return defaults | given
 
     def _head(self, draft: Draft) -> completions.Head:
         return completions.Head(
             id=f"chatcmpl-{draft.ledger_id}", created=int(time.time()), model=self.settings.served_model
         )
+
+
+def _given(body: ChatCompletionRequest | ChatQnARequest) -> dict[str, Any]:
+    """The request's own sampling fields; a 0 is passed on as 0, an absent one is not sent."""
+    given = {name: getattr(body, name, None) for name in _PASSED_ON if name not in _NOT_PASSED_ON}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _refused_fields(error: RequestRefusedError, given: dict[str, Any]) -> SteelyardError:
+    """The request's own fault when the model server refuses it: only the caller can leave those fields out."""
+    said = f"the model server refuses this request (status {error.refusal}); the request itself gave {', '.join(given)}"
+    faults = [FieldFault(field=name, message="it, or another field, is refused by the model server") for name in given]
+    return SteelyardError(ErrorCode.INVALID_REQUEST, said, stage=Stage.LLM, errors=faults)
 
 
 def _answer_tokens(body: ChatCompletionRequest | ChatQnARequest) -> int | None:

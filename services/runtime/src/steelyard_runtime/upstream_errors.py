@@ -3,6 +3,7 @@
 Exceptions::
 
     UpstreamError                 a neighbour failed (steelyard_contracts.errors)
+    ├── RequestRefusedError       a server of another maker took the request for a faulty one (status 400 or 422)
     └── NoReplyError              no complete reply came: unreachable, broken off, or too late
 """
 
@@ -45,6 +46,17 @@ class NoReplyError(UpstreamError):
         self.counts = counts
 
 
+class RequestRefusedError(UpstreamError):
+    """A server of another maker took the request for a faulty one; a bad reply, unless its parts were somebody's wish.
+
+    What the server says about it stays unread: it may quote the request.
+    """
+
+    def __init__(self, status: int, detail: str, *, stage: Stage) -> None:
+        super().__init__(ErrorCode.UPSTREAM_BAD_REPLY, detail, stage=stage)
+        self.refusal = status
+
+
 class Faults:
     """Names the faults of one neighbour."""
 
@@ -69,6 +81,9 @@ class Faults:
         try:
             problem = Problem.model_validate(strict_json.loads(body))
         except (JSONDecodeError, ValidationError):
+            if status in (400, 422):
+                bad = self.bad_reply(f"status {status}")
+                return RequestRefusedError(status, bad.detail, stage=self._stage)
             if status not in (429, 503):
                 return self.bad_reply(f"status {status}")
             detail = f"{self._stage} is overloaded (status {status})"

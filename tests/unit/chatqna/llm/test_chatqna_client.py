@@ -262,19 +262,23 @@ def test_a_page_of_a_proxy_is_no_stream() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "code"),
+    ("status", "code", "refusal"),
     [
-        ("503 Busy", ErrorCode.OVERLOADED),
-        ("429 Slow Down", ErrorCode.OVERLOADED),
-        ("400 No", ErrorCode.UPSTREAM_BAD_REPLY),
+        ("503 Busy", ErrorCode.OVERLOADED, None),
+        ("429 Slow Down", ErrorCode.OVERLOADED, None),
+        ("400 No", ErrorCode.UPSTREAM_BAD_REPLY, 400),
+        ("422 No", ErrorCode.UPSTREAM_BAD_REPLY, 422),
+        ("401 Who", ErrorCode.UPSTREAM_BAD_REPLY, None),
+        ("500 Oh", ErrorCode.UPSTREAM_BAD_REPLY, None),
     ],
 )
-def test_a_status_is_an_error_before_the_first_delta(status: str, code: ErrorCode) -> None:
+def test_a_status_is_an_error_before_the_first_delta(status: str, code: ErrorCode, refusal: int | None) -> None:
     async def handler(call: Call) -> None:
         await call.reply(b'{"error": {"message": "CANARY"}}', status)
 
     error, _ = failing(handler)
     assert error.code is code
+    assert getattr(error, "refusal", None) == refusal
     assert "CANARY" not in error.detail
 
 
