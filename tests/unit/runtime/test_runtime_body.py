@@ -7,8 +7,10 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from steelyard_contracts.base import Request, Text
+from steelyard_contracts.chat import ChatQnARequest
 from steelyard_runtime import strict_json
 from steelyard_runtime.faults import field_faults
 from steelyard_runtime.strict_json import MAX_DEPTH
@@ -174,6 +176,30 @@ def test_the_names_of_a_payload_that_is_defined_later_are_known_too() -> None:
         defined_later: Text
 
     assert field_faults([error])[0].field == "items.0.defined_later"
+
+
+@pytest.mark.parametrize(
+    ("messages", "told"),
+    [
+        (5, {("messages", "Input should be a valid string"), ("messages", "Input should be a valid list")}),
+        ([], {("messages", "List should have at least 1 item after validation, not 0")}),
+        ([{"content": "a"}], {("messages.0.role", "Field required")}),
+        (
+            [{"role": "user", "content": "a\0"}],
+            {("messages.0.content", "Text should hold no NUL character")},
+        ),
+        (
+            [{"role": "user", "content": [{"type": "text", "text": 1}]}],
+            {("messages.0.content.0.text", "Input should be a valid string")},
+        ),
+    ],
+)
+def test_of_what_may_be_of_two_types_only_the_one_that_was_meant_is_told(
+    messages: Any, told: set[tuple[str, str]]
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        ChatQnARequest.model_validate({"messages": messages})
+    assert {(fault.field, fault.message) for fault in field_faults(refused.value.errors())} == told
 
 
 def test_a_wrong_path_or_query_value_is_not_quoted() -> None:

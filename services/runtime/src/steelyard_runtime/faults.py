@@ -17,15 +17,20 @@ def field_faults(errors: Iterable[Mapping[str, Any]]) -> list[FieldFault]:
 
     A location holds declared names and positions. What a sender chose (the keys of a mapping) and what pydantic added
     (the branch of a union) is left out; an unknown key is named, because it is the fault, when it looks like a name.
+    Of a field that may be of several types, those are not told that it plainly is not, when more is wrong with it.
     """
-    faults: list[FieldFault] = []
+    faults: dict[tuple[str, str], bool] = {}
     for error in errors:
-        fault = FieldFault(field=_field(error), message=_message(error))
-        if fault not in faults:
-            faults.append(fault)
+        faults.setdefault((_field(error), _message(error)), error["type"].endswith("_type"))
         if len(faults) == _MOST:
             break
-    return faults
+    known_better = {field for (field, _), of_type in faults.items() if not of_type}
+    deeper = {field[:end] for field, _ in faults for end, sign in enumerate(field) if sign == "."}
+    return [
+        FieldFault(field=field, message=message)
+        for (field, message), of_type in faults.items()
+        if not (of_type and (field in known_better or field in deeper))
+    ]
 
 
 def _field(error: Mapping[str, Any]) -> str:
