@@ -1,5 +1,6 @@
 """The ledger store: bounded by age and size, whole after a restart, and typed when its file is not usable."""
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -35,6 +36,17 @@ def put(store: LedgerStore, one: Ledger) -> bool:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "new folder" / "ledgers.db"
+
+
+def test_only_the_owner_can_read_the_file_whatever_the_umask(path: Path) -> None:
+    usual = os.umask(0o022)
+    try:
+        with closing(LedgerStore(path, 1, ROOM)) as store:
+            put(store, ledger("a"))
+            modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
+    finally:
+        os.umask(usual)
+    assert modes == {"ledgers.db": 0o600, "ledgers.db-wal": 0o600, "ledgers.db-shm": 0o600}
 
 
 class Clock:

@@ -1,5 +1,6 @@
 """The job store: what survives a process, what is forgotten, and what a reader of some scopes sees of it."""
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -55,6 +56,15 @@ def opened(path: Path) -> Iterator[Callable[[], JobStore]]:
     yield one
     for store in stores:
         store.close()
+
+
+def test_only_the_owner_can_read_the_names(opened: Callable[[], JobStore], path: Path) -> None:
+    usual = os.umask(0o022)
+    try:
+        add(opened(), "j", "a")
+    finally:
+        os.umask(usual)
+    assert {file.stat().st_mode & 0o777 for file in path.parent.glob(f"{path.name}*[!k]")} == {0o600}
 
 
 def test_a_job_says_what_is_done_what_is_not_and_why(opened: Callable[[], JobStore]) -> None:

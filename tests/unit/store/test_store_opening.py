@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import pytest
 
 from steelyard_store import opening
 from steelyard_store.arangodb import ArangoAddress, ArangoReader, ArangoWriter
-from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
+from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter, writing
 from tests.conformance.store.samples import MODEL
 
 pytestmark = pytest.mark.anyio
@@ -105,3 +106,17 @@ def test_opening_the_embedded_store_loads_no_database_driver() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & {"arango", "arangoasync", "aiohttp", "requests"}
+
+
+def test_only_the_owner_can_read_a_new_store_and_an_old_one_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    usual = os.umask(0o022)
+    try:
+        writing.create(path, MODEL)
+        modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+        path.chmod(0o640)
+        writing.create(path, MODEL)
+    finally:
+        os.umask(usual)
+    assert set(modes.values()) == {0o600}, modes
+    assert path.stat().st_mode & 0o777 == 0o640

@@ -54,6 +54,7 @@ class LedgerStore:
         self._lock = threading.Lock()
         with _typed(path):
             path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(mode=0o600)  # questions, answers and evidence are their owner's alone, as the store's file is
             self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         try:
             with _typed(path):

@@ -273,6 +273,7 @@ def now() -> str:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    path.touch(mode=0o600)  # the names of documents are nobody else's business
     connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")

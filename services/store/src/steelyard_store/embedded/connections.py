@@ -21,15 +21,17 @@ _CACHE_KIB = 16_384
 
 
 def open_connection(path: Path, role: Role, busy_timeout_s: float) -> sqlite3.Connection:
-    """Open ``path`` for one role; only ``creator`` may bring the file into being.
+    """Open ``path`` for one role; only ``creator`` may bring the file into being, for its owner alone.
 
     Raises:
-        sqlite3.Error: to be translated by the caller.
+        sqlite3.Error, OSError: to be translated by the caller.
         SchemaMismatch: the file is another application's; it is not touched.
     """
-    mode = "rwc" if role == "creator" else "rw"
+    if role == "creator":
+        # API keys guard nothing if every user of the machine can read the file; SQLite's files beside it follow it.
+        path.touch(mode=0o600)
     connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}",
+        f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
         timeout=busy_timeout_s,
         isolation_level=None,  # transactions are begun and ended explicitly
