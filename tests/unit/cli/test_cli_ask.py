@@ -280,6 +280,12 @@ def test_the_picture_shows_the_same_and_needs_nothing_from_elsewhere(gateway, tm
 def test_a_picture_that_can_not_be_written_is_said(gateway, tmp_path):
     result = ask(gateway, "--save-svg", str(tmp_path / "absent" / "answer.svg"))
     assert result.exit_code == 2
+    assert "there is no folder" in result.stderr
+    assert gateway.calls == [], "nothing was asked for a picture that can not be kept"
+    (tmp_path / "shut").mkdir()
+    (tmp_path / "shut" / "answer.svg").symlink_to(tmp_path / "absent" / "answer.svg")
+    result = ask(gateway, "--save-svg", str(tmp_path / "shut" / "answer.svg"))
+    assert result.exit_code == 2
     assert "No such file or directory" in result.stderr
 
 

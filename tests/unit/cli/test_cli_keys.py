@@ -100,3 +100,12 @@ def test_without_a_file_the_command_says_how_to_name_one():
     result = keys("list")
     assert result.exit_code == 2
     assert "API_KEYS_FILE" in result.stderr
+
+
+def test_a_scope_that_does_not_exist_here_is_told(path, monkeypatch):
+    monkeypatch.setenv("STEELYARD_SCOPES", "public,staff")
+    result = keys("add", "laptop", "--scope", "staff", "--scope", "pubic")
+    assert result.exit_code == 0
+    assert "scope 'pubic' is not in STEELYARD_SCOPES" in result.stderr
+    assert "staff" not in result.stderr
+    assert KEY_PATTERN.fullmatch(result.stdout.removesuffix("\n"))

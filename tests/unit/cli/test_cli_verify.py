@@ -197,3 +197,10 @@ def test_without_a_store_nothing_is_claimed(bench, tmp_path, monkeypatch):
     result = bench.verify()
     assert result.exit_code == 3
     assert "the store can not be read" in result.stderr
+
+
+@pytest.mark.parametrize("named", ["absent.json", "", "../ledger"])
+def test_what_is_neither_a_file_nor_an_id_is_refused_without_asking_anybody(named):
+    result = CliRunner().invoke(app, ["verify-citations", named, "--url", "http://127.0.0.1:1"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{named!r} is no file, and not the id of a ledger" in result.stderr

@@ -10,6 +10,7 @@ from steelyard_chatqna.keys.file import KeyFileError, change_keys, read_keys
 from steelyard_chatqna.keys.record import ApiKey, KeyList, new_key
 from steelyard_chatqna.settings import KeySettings
 from steelyard_runtime.settings.base import SettingsError
+from steelyard_runtime.settings.groups import ScopeSettings
 
 from .errors import CliError, ConfigurationError
 
@@ -25,6 +26,15 @@ def path_of(given: Path | None) -> Path:
     if named is None:
         raise ConfigurationError("no key file is named", hint="Give --file, or set API_KEYS_FILE.")
     return named
+
+
+def unknown_scopes(key: ApiKey) -> list[str]:
+    """Scopes of the key that do not exist by this host's settings, misspelt ones say; raises ConfigurationError."""
+    try:
+        existing = ScopeSettings.load().steelyard_scopes
+    except SettingsError as error:
+        raise ConfigurationError(str(error)) from None
+    return [scope for scope in key.scopes if scope not in existing]
 
 
 def keys(path: Path) -> tuple[ApiKey, ...]:

@@ -27,8 +27,17 @@ from ..render.text import printable
 from ..render.waiting import Waiting
 from ..terminal import Terminal
 
+
+def _in_a_folder(picture: Path | None) -> Path | None:
+    """Refuse a picture for which there is no folder before the model is asked, not after."""
+    if picture is not None and not picture.parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {str(picture.parent)!r}")
+    return picture
+
+
 _SaveSvg = Annotated[
-    Path | None, typer.Option("--save-svg", help="Also write what is shown as a picture.", dir_okay=False)
+    Path | None,
+    typer.Option("--save-svg", help="Also write what is shown as a picture.", dir_okay=False, callback=_in_a_folder),
 ]
 
 

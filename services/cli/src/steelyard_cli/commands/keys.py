@@ -44,6 +44,8 @@ def add(
     environment.apply(env_file)
     path = key_file.path_of(file)
     shown, kept = key_file.add(path, name, tuple(scope), requests_per_minute, writes=write)
+    for unknown in key_file.unknown_scopes(kept):
+        terminal.note(f"scope {unknown!r} is not in STEELYARD_SCOPES here; a gateway without it refuses it", "yellow")
     if as_json:
         terminal.result({"key": shown, **key_summary(kept)})
         return

@@ -1,6 +1,7 @@
 """`steelyard verify-citations`."""
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,8 @@ from ..errors import ConfigurationError
 from ..exits import ExitCode
 from ..render.text import one_line
 from ..terminal import Terminal
+
+_LEDGER_ID = re.compile("[0-9a-f]+")
 
 
 def register(app: typer.Typer) -> None:
@@ -45,6 +48,8 @@ def verify_citations(
     path = Path(ledger)
     if path.is_file():
         found = _read(path)
+    elif _LEDGER_ID.fullmatch(ledger) is None:
+        raise ConfigurationError(f"{ledger!r} is no file, and not the id of a ledger (hexadecimal digits)")
     else:
         with connection.gateway(url, timeout, state_dir) as gateway:
             found = gateway.get(f"/v1/ledgers/{ledger}", Ledger)
