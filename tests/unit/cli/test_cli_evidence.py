@@ -2,6 +2,7 @@
 
 import json
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -57,7 +58,7 @@ def test_inspect_says_it_in_words(files):
         (["--evidence=-1:8"], 2, "should be START:END"),
         (["--evidence", "8:18", "--limit", "9" * 30], 1, "can not bring the pair to 9999"),
         (["--evidence", "8:18", "--query", " "], 2, "--query is blank"),
-        (["--evidence", "8:18", "--query", "\udcff"], 2, "--query is not UTF-8"),
+        (["--evidence", "8:18", "--query", "\udcff"], 2, "is neither UTF-8 nor"),
         (["--evidence", "8:18", "--tokenizer", "absent.json"], 2, "absent.json: No such file"),
         (["--evidence", "8:18", "--limit", "3"], 1, "leaves nothing beside 3 special tokens"),
         (["--evidence", "8:18", "--limit", "6", "--strategy", "only_first"], 1, "only_first can not bring"),
@@ -260,6 +261,26 @@ def test_calibrate_prints_an_env_file_and_its_doubts(release):
 def test_freeze_wants_one_source(release, arguments):
     result = run("freeze", "--out", release / "m.json", *arguments)
     assert result.exit_code == 2
+
+
+def test_freeze_names_the_evidence_that_no_candidate_holds(release, monkeypatch):
+    found = query(1)
+    lost = found.units[0].model_copy(update={"places": []})
+    frozen = manifest([found.model_copy(update={"units": [lost, found.units[1]]})])
+    monkeypatch.setattr("steelyard_cli.commands.evidence.sources.Source.folder", lambda *_: None)
+    monkeypatch.setattr("steelyard_evidence.freeze.build.freeze", lambda *_, **__: frozen)
+    encoder = SimpleNamespace(tokenizer=None)
+    monkeypatch.setattr("steelyard_evidence.embedded_default.embedded_encoder", lambda _: (None, encoder))
+    monkeypatch.setattr("steelyard_evidence.freeze.build.tokenizer_identity", lambda _: frozen.tokenizer)
+    monkeypatch.setattr("steelyard_models.tokenizer.TextTokenizer", lambda _: None)
+    monkeypatch.setattr("steelyard_cli.commands.evidence.freeze._pair_limit", lambda *_: 100)
+    (release / "q.jsonl").write_text('{"id": "q1", "query": "Which?"}\n')
+    arguments = ["freeze", "--dataset", release / "q.jsonl", "--corpus", release, "--out", release / "frozen.json"]
+    result = run(*arguments)
+    assert result.exit_code == 0, result.stderr
+    assert "of 2 pieces of evidence 1 are among the candidates" in result.stdout
+    assert "not among the candidates: seal of q1" in result.stderr
+    assert json.loads(run(*arguments, "--json").stdout)["lost"] == [{"query": "q1", "unit": "seal"}]
 
 
 def test_the_study_says_where_it_looked_for_the_data(release, monkeypatch):

@@ -110,18 +110,24 @@ def freeze(
                 on_queries=partial(bar.tell, "retrieving"),
             )
         written = write_manifest(manifest, out)
-    units = [unit for query in written.queries for unit in query.units]
-    found = sum(1 for unit in units if unit.places)
+    units = [(query.query_id, unit) for query in written.queries for unit in query.units]
+    lost = [(query_id, unit.unit_id) for query_id, unit in units if not unit.places]
+    found = len(units) - len(lost)
     said = {
         "manifest": str(out),
         "sha256": written.sha256,
         "queries": len(written.queries),
         "units": len(units),
         "found": found,
+        "lost": [{"query": query_id, "unit": unit_id} for query_id, unit_id in lost],
     }
     if as_json:
         terminal.result(said)
     else:
+        for query_id, unit_id in lost:
+            terminal.note(f"not among the candidates: {unit_id} of {query_id}", style="yellow")
+        if lost:
+            terminal.note("Retrieval misses them, or the annotation names another document or quote than there is.")
         terminal.show(
             Text(f"{len(written.queries)} queries; of {len(units)} pieces of evidence {found} are among the candidates")
         )

@@ -50,7 +50,8 @@ def inspect(
         raise ConfigurationError(f"--evidence {evidence!r} should be START:END")
     if strategy not in _STRATEGIES:
         raise ConfigurationError(f"--strategy {strategy!r} is none of {', '.join(_STRATEGIES)}")
-    _check(query)
+    if not query.strip():
+        raise ConfigurationError("--query is blank")
     with laboratory():
         text = read_text(document, encoding)
         found = measure(
@@ -67,13 +68,3 @@ def inspect(
     spans = ", ".join(f"{start}:{end}" for start, end in found.kept_spans) or "none"
     made.add_row(str(found.pair_tokens), str(found.query_tokens), spans)
     terminal.show(made)
-
-
-def _check(query: str) -> None:
-    """Refuse what the service would refuse, and what no tokenizer can read."""
-    if not query.strip():
-        raise ConfigurationError("--query is blank")
-    try:
-        query.encode()
-    except UnicodeEncodeError:
-        raise ConfigurationError("--query is not UTF-8") from None
