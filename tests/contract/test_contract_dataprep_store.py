@@ -97,7 +97,10 @@ def test_a_scope_is_chosen_at_ingest_and_an_unknown_one_refused(stack: Stack) ->
 def test_unknown_fields_and_links_are_refused(stack: Stack) -> None:
     url = f"{stack.dataprep.url}/v1/dataprep/ingest"
     upload = [("files", ("a.txt", b"a"))]
-    assert requests.post(url, files=upload, data={"chunk_sise": "5"}, timeout=60).status_code == 422
+    unknown = requests.post(url, files=upload, data={"chunk_sise": "5", "no name": "x"}, timeout=60)
+    assert unknown.status_code == 422
+    assert unknown.json()["detail"].startswith("chunk_sise, (a key): the form has no such field; known are files, ")
+    assert [fault["field"] for fault in unknown.json()["errors"]] == ["chunk_sise", "(a key)"]
     links = requests.post(url, data={"link_list": '["http://example.org"]'}, timeout=60)
     assert (links.status_code, links.json()["code"]) == (403, "links_disabled")
     assert requests.post(url, data={"scope": "public"}, timeout=60).status_code == 422

@@ -98,6 +98,19 @@ async def test_documents_are_found_by_a_text_in_name_or_title_however_pages_fall
     assert await found(bench, matching="", limit=limit) == await found(bench) != []
 
 
+@pytest.mark.parametrize(
+    ("name", "read_as", "again"),
+    [("t.csv", None, "replaced"), ("t.md", None, "unchanged"), ("t", None, "unchanged"), ("t", "t.jsonl", "replaced")],
+)
+async def test_a_chosen_column_makes_a_new_revision_of_tables_only(
+    bench: Bench, name: str, read_as: str | None, again: str
+) -> None:
+    data = b'{"words": "The seal is ZQ-77."}\n' if read_as else b"words,id\nThe seal is ZQ-77.,1\n"
+    await bench.take_in(name, data, read_as=read_as)
+    assert (await bench.take_in(name, data, "words", read_as=read_as)).status == again
+    assert (await bench.take_in(name, data, "words", read_as=read_as)).status == "unchanged"
+
+
 async def test_a_document_is_shown_by_id_and_by_name_with_what_was_not_read(bench: Bench) -> None:
     result = await bench.take_in("t.csv", b"id,words\n1,The seal is ZQ-77.\n", text_column="words")
     assert result.document_id is not None

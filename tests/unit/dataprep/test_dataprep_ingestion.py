@@ -107,8 +107,10 @@ class Bench:
         )
         self.catalogue = Catalogue(self.reader, self.writer, self.intakes, ("public",))
 
-    async def take_in(self, name: str, data: bytes, text_column: str | None = None) -> FileResult:
-        source = Source(name, data, "public", text_column)
+    async def take_in(
+        self, name: str, data: bytes, text_column: str | None = None, read_as: str | None = None
+    ) -> FileResult:
+        source = Source(name, data, "public", text_column, read_as)
         return await self.ingestion.take_in(source, await self.accept(name))
 
     async def accept(self, name: str) -> Intake:

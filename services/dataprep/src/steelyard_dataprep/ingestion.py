@@ -27,6 +27,7 @@ from .identity import Parameter, content_hash, document_id, revision
 from .intakes import Intake, Intakes, deleted_meanwhile
 from .parsing import PARSER_VERSION
 from .parsing.errors import ParseError, ParserCrashedError, ParserMemoryError, ParserTimeoutError
+from .parsing.media_type import TABLES, named_type
 from .preparation.prepared import ChunkSize, PreparedDocument
 from .publication import Identity, publication, texts_to_embed
 from .quarantine import Quarantine
@@ -183,7 +184,10 @@ class Ingestion:
     def _parameters(self, source: Source) -> dict[str, Parameter]:
         """What shapes the stored document besides its content and the versions."""
         size: dict[str, Parameter] = asdict(self._size)
-        return size if source.text_column is None else {**size, "text_column": source.text_column}
+        # No column is chosen of what is no table: a folder's other files must not become new revisions by the option.
+        if source.text_column is None or named_type(source.read_as or source.name) not in TABLES:
+            return size
+        return {**size, "text_column": source.text_column}
 
     async def _prepare(self, source: Source, content_sha256: str) -> PreparedDocument:
         """Parse and cut in a process of its own; content that ends that process is counted against.

@@ -23,6 +23,7 @@ from steelyard_contracts.enums import FileStatus
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime import strict_json
 from steelyard_runtime.body import StrictRoute
+from steelyard_runtime.faults import field_faults
 from steelyard_runtime.replies import json_reply
 
 from .catalogue import Catalogue
@@ -172,8 +173,15 @@ async def delete(body: DeleteRequest, dataprep: Annotated[Dataprep, Depends(_dat
 def _refuse_unknown(form: FormData) -> None:
     unknown = sorted(set(form) - _FIELDS)
     if unknown:
+        # Named as an unknown key of a JSON body is: when it looks like a name, and by itself.
+        faults = field_faults(
+            {"type": "extra_forbidden", "loc": ("body", one), "msg": "is no field"} for one in unknown
+        )
+        named = ", ".join(fault.field for fault in faults)
         raise SteelyardError(
-            ErrorCode.INVALID_REQUEST, f"the form has an unknown field; known are {', '.join(sorted(_FIELDS))}"
+            ErrorCode.INVALID_REQUEST,
+            f"{named}: the form has no such field; known are {', '.join(sorted(_FIELDS))}",
+            errors=faults,
         )
 
 

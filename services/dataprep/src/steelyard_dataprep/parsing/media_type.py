@@ -24,6 +24,8 @@ class MediaType(StrEnum):
     EMAIL = "message/rfc822"
 
 
+TABLES = frozenset({MediaType.CSV, MediaType.JSONL})
+"""Those of which one column can be chosen; only a file's name makes it one."""
 _BY_SUFFIX = {
     ".pdf": MediaType.PDF,
     ".docx": MediaType.DOCX,
