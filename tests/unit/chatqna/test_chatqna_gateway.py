@@ -272,14 +272,21 @@ class TestSampling:
     def test_the_smallest_limit_is_reserved_and_sent_once(self, bench: Bench, fields: Any, limit: int) -> None:
         assert self.sent(bench, chat(**fields)) == {"temperature": 0.0, "max_tokens": limit}
 
-    def test_opeas_own_fields_are_passed_on(self, bench: Bench) -> None:
+    @pytest.mark.parametrize(
+        ("tokenizer", "name"),
+        [("llamacpp", "repeat_penalty"), ("vllm", "repetition_penalty"), ("./folder", "repetition_penalty")],
+    )
+    def test_opeas_own_fields_are_passed_on_as_the_server_calls_them(
+        self, bench: Bench, tokenizer: str, name: str
+    ) -> None:
+        bench.settings["llm_tokenizer"] = tokenizer
         body = ChatQnARequest.model_validate(
             {"messages": QUESTION, "top_k": 5, "typical_p": 0, "repetition_penalty": 0, "max_new_tokens": 3}
         )
         assert self.sent(bench, body) == {
             "top_k": 5,
             "typical_p": 0,
-            "repetition_penalty": 0,
+            name: 0,
             "temperature": 0.0,
             "max_tokens": 3,
         }

@@ -39,6 +39,8 @@ from .sse_reply import DONE, event
 
 _PASSED_ON = (*SamplingFields.model_fields, "top_k", "typical_p", "repetition_penalty")
 _NOT_PASSED_ON = frozenset({"max_tokens", "max_completion_tokens"})
+_LLAMACPP = {"repetition_penalty": "repeat_penalty"}
+"""What llama.cpp calls otherwise; it takes no notice of names that it does not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,8 @@ class Gateway:
         """What the model is asked with: the request's own fields before the settings."""
         reserved = self.settings.llm_max_tokens if draft.budget is None else draft.budget.reserved
         defaults = {"temperature": self.settings.llm_temperature, "max_tokens": reserved}
-        return defaults | given
+        names = _LLAMACPP if self.settings.llm_tokenizer == "llamacpp" else {}
+        return defaults | {names.get(name, name): value for name, value in given.items()}
 
     def _head(self, draft: Draft) -> completions.Head:
         return completions.Head(
