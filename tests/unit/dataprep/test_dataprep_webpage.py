@@ -153,3 +153,17 @@ def test_no_word_of_the_body_is_lost_or_moved(body: str) -> None:
 )
 def test_odd_markup(source: str, expected: str) -> None:
     assert parse("a.html", source.encode()).text == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>5 · 10<sup>6</sup> m<sup>2</sup></p>", "5 · 10^6 m2"),
+        ("<p>10<b></b><sup><i>-3</i></sup> mol, since 2019<sup>1</sup></p>", "10^-3 mol, since 2019^1"),
+        ("<p>the 20<sup>th</sup> of 5 <sup>3</sup></p>", "the 20th of 5 3"),
+        ("<table><tr><td>10<sup>6</sup><td>7</table>", "10^6 | 7"),
+        ("<p>10<sup hidden>6</sup></p>", "10"),
+    ],
+)
+def test_a_raised_number_does_not_become_digits_of_the_one_before_it(html: str, text: str) -> None:
+    assert parse("a.html", html.encode()).text == text

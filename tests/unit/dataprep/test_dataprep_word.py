@@ -168,3 +168,14 @@ def test_broken_xml_and_missing_parts_are_corrupt(make_docx: MakeDocx) -> None:
 def test_a_document_without_words_is_empty(make_docx: MakeDocx) -> None:
     with pytest.raises(EmptyDocumentError):
         parse("a.docx", make_docx(lambda document: document.add_paragraph(" ")))
+
+
+def test_a_raised_number_does_not_become_digits_of_the_one_before_it(make_docx: MakeDocx) -> None:
+    raised = '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
+    lowered = raised.replace("super", "sub")
+    body = "".join(
+        f"<w:p>{run('10')}{run(text, properties)}{run(' x')}</w:p>"
+        for text, properties in (("6", raised), ("th", raised), ("2", lowered))
+    )
+    document = parse("a.docx", with_body(make_docx(lambda document: document.add_paragraph("x")), body))
+    assert document.text == "10^6 x\n\n10th x\n\n102 x"

@@ -9,6 +9,7 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from steelyard_dataprep.parsing.structure import TextAssembler
+from steelyard_dataprep.parsing.superscript import mark_before
 
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _SECTIONING = {"article", "aside", "footer", "header", "hgroup", "nav", "section"}
@@ -94,6 +95,9 @@ class MarkupReader:
 
     def _open(self, element: etree._Element) -> None:
         tag = element.tag
+        if tag == "sup":
+            before = next((part for part in reversed(self._inline) if part), "")
+            self._inline.append(mark_before("".join(element.itertext()), before))
         if self._cells is not None:
             self._open_in_row(tag)
             return

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from lxml import etree
 
 from steelyard_dataprep.parsing.structure import TextAssembler
+from steelyard_dataprep.parsing.superscript import mark_before
 from steelyard_dataprep.parsing.word_styles import Styles, child, local_name, value
 
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
@@ -129,7 +130,11 @@ class BodyReader:
                 return ""
             case "AlternateContent":
                 return "".join(map(self._inline, _alternatives(element)[:1]))
-        return "".join(map(self._inline, element))
+        text = ""
+        for inner in element:
+            said = self._inline(inner)
+            text += (mark_before(said, text) if _is_raised(inner) else "") + said
+        return text
 
     def _symbol(self, element: etree._Element) -> str:
         code = next((content for key, content in element.attrib.items() if key.rpartition("}")[2] == "char"), "")
@@ -158,6 +163,11 @@ class BodyReader:
 def _is_hidden(run: etree._Element) -> bool:
     vanish = child(run, "rPr", "vanish")
     return vanish is not None and (value(vanish) or "true") not in _FALSE
+
+
+def _is_raised(run: etree._Element) -> bool:
+    alignment = child(run, "rPr", "vertAlign") if local_name(run) == "r" else None
+    return alignment is not None and value(alignment) == "superscript"
 
 
 def _alternatives(element: etree._Element) -> list[etree._Element]:
