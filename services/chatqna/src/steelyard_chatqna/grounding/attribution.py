@@ -154,7 +154,7 @@ def _cite_all(sentence: Sentence, claims: Claims, matches: Sequence[Match], inde
     total = weight(fact for group in claims.groups for fact in group)
     citations = []
     for place, held in sorted(quoted.items()):
-        evidence = index.sentences[place]
+        evidence = index.sentence(place)
         quote = (evidence.start, evidence.end)
         share = min(1.0, weight(held.values()) / total)
         citations.append(cite(index.chunks[evidence.chunk], quote, (sentence.start, sentence.end), share))

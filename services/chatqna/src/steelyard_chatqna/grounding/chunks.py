@@ -1,7 +1,6 @@
 """Reading a whole chunk: its sentences, their facts, and which of them belong together."""
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 from .facts import Facts
@@ -15,9 +14,6 @@ _SURE_MARGIN = 2
 """Function words by which a sentence has to show a language of its own, in a chunk of another (a manual in two)."""
 
 _COLUMN = re.compile(r"[|\t]")
-
-_REMEMBERED = 128
-"""Chunks whose reading is kept. It is two thirds of the work, and a popular chunk answers many questions."""
 
 
 class ReadSentence(NamedTuple):
@@ -43,9 +39,8 @@ class ReadChunk(NamedTuple):
     sentences: tuple[ReadSentence, ...]
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def read_chunk(original: str) -> ReadChunk:
-    """Read the text of a chunk; a function of the text alone. What it returns is shared and must not be changed."""
+    """Read the text of a chunk; a function of the text alone."""
     text = plain(original)
     language, mixed = survey(text)
     read: list[ReadSentence] = []

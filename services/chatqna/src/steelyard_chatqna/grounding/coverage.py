@@ -1,10 +1,10 @@
 """How much of a claim an evidence sentence holds, and whether it denies it."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from .binding import has_sibling, unknown_sibling
 from .facts import DECISIVE, HARD, WEIGHT, Fact, Kind, weight
-from .index import EvidenceIndex, Hit
+from .index import EvidenceIndex
 from .places import Located
 
 _COVERAGE = 0.5
@@ -39,12 +39,19 @@ _ASKED = 0.15
 """What the rest of the sentence and the question count in choosing between sentences that hold the same claim."""
 
 
+class Candidate(NamedTuple):
+    """An evidence sentence, and how much of a claim it and its surroundings hold."""
+
+    place: int
+    covered: float
+
+
 class Coverage:
     """Measures evidence sentences against the claims of one answer to one question."""
 
     def __init__(self, index: EvidenceIndex, question: Sequence[Located]) -> None:
         self._index = index
-        self._question = question
+        self._asked = [(found.places, _ASKED * found.value) for found in question if found.places]
         self._asked_keys = {key for found in question for key in (found.fact.key, found.fact.form)}
 
     def is_decisive(self, found: Located) -> bool:
@@ -55,41 +62,52 @@ class Coverage:
 
     def share(self, found: Located, main: int) -> float:
         """How far `main` holds a fact: 1 in itself, less in its surroundings, 0 not at all."""
-        if main in found.places:
-            return 1.0
+        return 1.0 if main in found.places else self._share_around(found, main)
+
+    def _share_around(self, found: Located, main: int) -> float:
+        """How far the surroundings of `main`, which does not have it, hold a fact."""
+        places = found.places
         kind = found.fact.kind
-        if kind in (Kind.NUMBER, Kind.DATE):
+        if not places or kind is Kind.NUMBER or kind is Kind.DATE:
             return 0.0
-        evidence = self._index.sentences[main]
-        if kind is Kind.IDENTIFIER and has_sibling(found.fact, main, self._index):
+        if kind is Kind.IDENTIFIER and self._index.has_sibling(found.fact, main):
             return 0.0
-        if any(place in found.places for place in evidence.near):
-            return _NEAR
-        if kind not in (Kind.NAME, Kind.IDENTIFIER):
+        for near in self._index.sentence(main).near:
+            if near in places:
+                return _NEAR
+        if kind is not Kind.NAME and kind is not Kind.IDENTIFIER:
             return 0.0
         # A text does not repeat the name of what it is about.
-        if any(self._index.same_chunk(main, place) for place in found.places):
+        if any(self._index.same_chunk(main, place) for place in places):
             return _NEAR
         known = (
-            unknown_sibling([found.fact], main, self._index) is None
+            self._index.sibling([found.fact], main) is None
             if kind is Kind.IDENTIFIER
             else found.fact.key in self._asked_keys
         )
-        return _NEAR if known and any(self._index.same_document(main, place) for place in found.places) else 0.0
+        return _NEAR if known and any(self._index.same_document(main, place) for place in places) else 0.0
 
-    def candidates(self, group: Sequence[Located], sentence: Sequence[Located]) -> list[int]:
+    def candidates(self, group: Sequence[Located], sentence: Sequence[Located]) -> list[Candidate]:
         """Return the evidence sentences that hold most of the claim, best first."""
+        known = [found for found in group if found.places]
         direct: dict[int, float] = {}
-        for found in group:
+        for found in known:
             for place in found.places:
                 direct[place] = direct.get(place, 0.0) + found.value
-        likely = sorted(direct, key=lambda place: -direct[place])[:_LIKELY]
-        scores = {place: sum(self.share(found, place) * found.value for found in group) for place in likely}
-        for context, share in ((sentence, _REST), (self._question, _ASKED)):
-            for found in context:
-                for place in scores.keys() & found.places.keys():
-                    scores[place] += share * found.value
-        return sorted(scores, key=lambda place: (-scores[place], place))[:_CANDIDATES]
+        likely = sorted(direct, key=direct.__getitem__, reverse=True)[:_LIKELY]
+        context = [(found.places, _REST * found.value) for found in sentence if found.places] + self._asked
+        ranked = []
+        for place in likely:
+            covered = 0.0
+            for found in known:
+                covered += found.value if place in found.places else self._share_around(found, place) * found.value
+            score = covered
+            for places, value in context:
+                if place in places:
+                    score += value
+            ranked.append((-score, place, covered))
+        ranked.sort()
+        return [Candidate(place, covered) for _, place, covered in ranked[:_CANDIDATES]]
 
     def enough(self, covered: float, group: Sequence[Located]) -> bool:
         """Whether `covered`, as `cover` counts it, is enough of the claim."""
@@ -121,23 +139,23 @@ class Coverage:
     def _best_addition(self, missing: Sequence[Located], group: Sequence[Located], main: int) -> tuple[int, float]:
         gains: dict[int, float] = {}
         for found in missing:
-            if found.fact.kind is Kind.IDENTIFIER and unknown_sibling([found.fact], main, self._index) is not None:
+            if found.fact.kind is Kind.IDENTIFIER and self._index.sibling([found.fact], main) is not None:
                 continue
             for place in found.places:
                 if not self._speaks_of_sibling(group, place) and not self._of_another_day(group, main, place):
                     gains[place] = gains.get(place, 0.0) + WEIGHT[found.fact.kind]
         if not gains:
             return main, 0.0
-        chunk = self._index.sentences[main].chunk
+        chunk = self._index.sentence(main).chunk
         best = min(
-            gains, key=lambda place: (-gains[place], self._index.sentences[place].chunk != chunk, abs(place - main))
+            gains, key=lambda place: (-gains[place], self._index.sentence(place).chunk != chunk, abs(place - main))
         )
         return best, gains[best]
 
     def _speaks_of_sibling(self, group: Sequence[Located], place: int) -> bool:
         """Whether a sentence is about another model than the claim, so that it can not complete it."""
         identifiers = [found.fact for found in group if found.fact.kind is Kind.IDENTIFIER]
-        return any(has_sibling(fact, place, self._index) for fact in identifiers)
+        return any(self._index.has_sibling(fact, place) for fact in identifiers)
 
     def _of_another_day(self, group: Sequence[Located], main: int, place: int) -> bool:
         """Whether one of two sentences names a day, and not the one that the claim names."""
@@ -152,7 +170,7 @@ class Coverage:
         `denied` are the clauses of the claim that deny. Where both sides deny the same thing they agree, whatever else
         is in reach of the two negations.
         """
-        evidence = self._index.sentences[place].facts
+        evidence = self._index.sentence(place).facts
         here = [(found.fact, found.places[place]) for found in facts if place in found.places]
         if any(_both_deny(fact, hit, denied, evidence.denied) for fact, hits in here for hit in hits):
             return False
@@ -171,6 +189,6 @@ class Coverage:
         return refused >= _DENIED * weight(fact for fact in negated if fact.kind not in HARD)
 
 
-def _both_deny(fact: Fact, hit: Hit, denied: frozenset[int], known_denied: frozenset[int]) -> bool:
+def _both_deny(fact: Fact, hit: Fact, denied: frozenset[int], known_denied: frozenset[int]) -> bool:
     """Whether claim and evidence deny a fact; `X is not allowed` reaches X only in a clause that denies as a whole."""
     return hit.negated and (fact.negated or (fact.clause in denied and hit.clause in known_denied))

@@ -58,15 +58,15 @@ def extract(question: str, sent: Sequence[SentChunk]) -> Extract | None:
     `Citation.support` is the share of the question that the quoted sentence and its heading hold.
     """
     index = EvidenceIndex(sent)
-    if not index.sentences:
+    if not index.size:
         return None
     language = detect(question)
     if language is UNKNOWN:
         language = next((known for known in index.languages if known is not UNKNOWN), UNKNOWN)
     facts = read_question(question, language).facts
-    asked = [Located.of(fact, index.find(fact, language), len(index.sentences)) for fact in facts]
+    asked = [Located.of(fact, index, language) for fact in facts]
     total = sum(found.value for found in asked)
-    coverage = [_coverage(place, asked, index) / total if total else 0.0 for place in range(len(index.sentences))]
+    coverage = [_coverage(place, asked, index) / total if total else 0.0 for place in range(index.size)]
     asks_value = _ASKS_VALUE.search(question) is not None
     score = {
         place: share * (_ASKED_KIND if asks_value and _has_value(place, asked, index) else 1.0)
@@ -84,7 +84,7 @@ def _coverage(place: int, asked: Sequence[Located], index: EvidenceIndex) -> flo
     for found in asked:
         if place in found.places:
             covered += found.value
-        elif any(near in found.places for near in index.sentences[place].near):
+        elif any(near in found.places for near in index.sentence(place).near):
             covered += _NEAR * found.value
     return covered
 
@@ -92,11 +92,11 @@ def _coverage(place: int, asked: Sequence[Located], index: EvidenceIndex) -> flo
 def _has_value(place: int, asked: Sequence[Located], index: EvidenceIndex) -> bool:
     """Whether the sentence has a number or date that the question does not have."""
     known = sum(1 for found in asked if found.fact.kind in _VALUES and place in found.places)
-    return sum(1 for fact in index.sentences[place].facts.facts if fact.kind in _VALUES) > known
+    return sum(1 for fact in index.sentence(place).facts.facts if fact.kind in _VALUES) > known
 
 
 def _is_heading(place: int, index: EvidenceIndex) -> bool:
-    evidence = index.sentences[place]
+    evidence = index.sentence(place)
     return index.chunks[evidence.chunk].text.startswith("#", evidence.start)
 
 
@@ -115,7 +115,7 @@ def _write(chosen: Sequence[int], coverage: Sequence[float], index: EvidenceInde
     citations: list[Citation] = []
     offset = 0
     for place in chosen:
-        evidence = index.sentences[place]
+        evidence = index.sentence(place)
         chunk = index.chunks[evidence.chunk]
         line = chunk.text[evidence.start : evidence.end]
         span = (offset, offset + len(line))

@@ -82,6 +82,16 @@ class Fact(NamedTuple):
         """The letters that an identifier begins with: `AX-104` and `AX-200` are of one family."""
         return _letters_before(self.key)
 
+    def has_sibling(self, identifiers: Iterable["Fact"]) -> bool:
+        """Whether another identifier of its family is among `identifiers`, and itself not."""
+        family = self.family
+        sibling = False
+        for other in identifiers if family else ():
+            if other.key == self.key:
+                return False
+            sibling = sibling or other.family == family
+        return sibling
+
 
 class Facts(NamedTuple):
     """The facts of one sentence in text order, the spans of its negations, and units that have no number.

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from .binding import Binding, has_sibling, unknown_sibling
+from .binding import Binding
 from .claims import Claims, Question
 from .coverage import Coverage
 from .facts import DECISIVE, HARD, Fact, Kind
-from .index import EvidenceIndex, Hit
+from .index import EvidenceIndex
 from .lexicon.language import Language
 from .lexicon.measures import MEASURE_OF
 from .places import Located
@@ -38,7 +38,7 @@ class Matcher:
     def __init__(self, index: EvidenceIndex, question: Question, language: Language) -> None:
         self._index = index
         self._language = language
-        self._found: dict[tuple[object, ...], tuple[dict[int, list[Hit]], float]] = {}
+        self._found: dict[tuple[object, ...], Located] = {}
         self._asked_keys = question.keys
         self._asked_denied = question.denied_clauses
         self._question = self._locate(question.facts)
@@ -48,15 +48,15 @@ class Matcher:
         ]
 
     def _locate(self, facts: Iterable[Fact]) -> list[Located]:
-        return [Located(fact, *self._find(fact)) for fact in facts]
-
-    def _find(self, fact: Fact) -> tuple[dict[int, list[Hit]], float]:
-        """Look for a fact once, however often the answer repeats it."""
-        key = (fact.content, fact.form)
-        if key not in self._found:
-            hits = self._index.find(fact, self._language)
-            self._found[key] = Located.of(fact, hits, len(self._index.sentences))[1:]
-        return self._found[key]
+        """Look for each fact once, however often the answer repeats it."""
+        located = []
+        for fact in facts:
+            key = (fact.content, fact.form)
+            known = self._found.get(key)
+            if known is None:
+                known = self._found[key] = Located.of(fact, self._index, self._language)
+            located.append(Located(fact, *known[1:]))
+        return located
 
     def match(self, claims: Claims) -> list[Match]:
         """Return one match for each group of `claims`."""
@@ -76,8 +76,7 @@ class Matcher:
     def _claim(self, group: list[Located], sentence: list[Located], claims: Claims, binding: Binding) -> Match:
         first: Match | None = None
         contradicted = 0.0
-        for main in self._coverage.candidates(group, sentence):
-            covered = sum(self._coverage.share(found, main) * found.value for found in group)
+        for main, covered in self._coverage.candidates(group, sentence):
             if covered < contradicted:
                 continue
             match = self._try(main, group, sentence, claims, binding)
@@ -90,10 +89,9 @@ class Matcher:
         if first is not None:
             return first
         facts = [found.fact for found in group]
-        comparable = any(self._index.reads(place, self._language) for place in range(len(self._index.sentences)))
         decisive = [fact for fact in facts if fact.kind in DECISIVE]
         # Words of another language can not be missed there.
-        return Match({}, facts if comparable or not decisive else decisive)
+        return Match({}, facts if self._index.reads_any(self._language) or not decisive else decisive)
 
     def _try(self, main: int, group: list[Located], sentence: list[Located], claims: Claims, binding: Binding) -> Match:
         support, missing, covered = self._coverage.cover(main, group)
@@ -119,7 +117,7 @@ class Matcher:
         cue = self._denial(support, [found for found in sentence if found.fact.clause in clauses], claims)
         if cue:
             return Match({}, [], cue)
-        unknown = unknown_sibling(self._unknown, main, self._index)
+        unknown = self._index.sibling(self._unknown, main)
         if unknown is not None:
             return Match({}, [unknown])
         return Match({place: [found.fact for found in facts] for place, facts in support.items()}, [])
@@ -148,7 +146,7 @@ class Matcher:
         for found in repeated:
             if self._coverage.share(found, main):
                 continue
-            if found.fact.kind is Kind.IDENTIFIER and has_sibling(found.fact, main, self._index):
+            if found.fact.kind is Kind.IDENTIFIER and self._index.has_sibling(found.fact, main):
                 return [found.fact]
             if _is_no_measure_of(found.fact, group):
                 return [other.fact for other in group if other.fact.quantity is not None]
@@ -173,7 +171,7 @@ class Matcher:
         for found in facts:
             by_clause.setdefault(found.fact.clause, []).append(found)
         for place in support:
-            evidence = self._index.sentences[place]
+            evidence = self._index.sentence(place)
             if not (claims.cues or evidence.facts.cues):
                 continue
             if any(self._coverage.contradicts(place, clause, claims.denied_clauses) for clause in by_clause.values()):
@@ -190,14 +188,12 @@ class Matcher:
         it, or that has another value where the question has one.
         """
         most = 0.0
-        for main in self._coverage.candidates(self._question, ()):
-            held = [found.fact for found in self._question if main in found.places]
-            covered = sum(self._coverage.share(found, main) * found.value for found in self._question)
+        for main, covered in self._coverage.candidates(self._question, ()):
             if covered < most:
                 continue
             most = covered
             if self._answers(main, denied=claims.denied):
-                return Match({main: held}, [])
+                return Match({main: [found.fact for found in self._question if main in found.places]}, [])
         return Match({}, [], claims.verdict)
 
     def _answers(self, main: int, *, denied: bool) -> bool:
@@ -215,7 +211,7 @@ class Matcher:
 
     def _has_rival(self, fact: Fact, place: int) -> bool:
         """Whether the evidence sentence has another value where `fact` has one."""
-        for other in self._index.sentences[place].facts.facts:
+        for other in self._index.sentence(place).facts.facts:
             if fact.quantity is not None and other.quantity is not None:
                 if fact.quantity.rivals(other.quantity):
                     return True

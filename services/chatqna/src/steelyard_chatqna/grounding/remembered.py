@@ -1,0 +1,53 @@
+"""The chunks that were read last, so that a popular one is read once for many answers."""
+
+from collections import OrderedDict
+from threading import Lock
+
+from .chunk_index import ChunkIndex
+from .chunks import read_chunk
+
+
+class RememberedChunks:
+    """Keeps the indexes of at most `most` chunks with at most `characters` together, and none of a longer one.
+
+    Several threads may ask at once. Two that miss the same chunk both read it, which is a waste and no error.
+    """
+
+    def __init__(self, most: int, characters: int) -> None:
+        self._most = most
+        self._free = characters
+        self._longest = characters
+        self._known: OrderedDict[str, ChunkIndex] = OrderedDict()
+        self._lock = Lock()
+
+    def index(self, text: str) -> ChunkIndex:
+        """Return the index of a chunk, which is shared and must not be changed."""
+        with self._lock:
+            known = self._known.get(text)
+            if known is not None:
+                self._known.move_to_end(text)
+                return known
+        read = ChunkIndex(read_chunk(text))
+        if len(text) <= self._longest:
+            self._keep(text, read)
+        return read
+
+    def _keep(self, text: str, read: ChunkIndex) -> None:
+        with self._lock:
+            if text in self._known:
+                return
+            self._known[text] = read
+            self._free -= len(text)
+            while self._free < 0 or len(self._known) > self._most:
+                forgotten, _ = self._known.popitem(last=False)
+                self._free += len(forgotten)
+
+    def forget(self) -> None:
+        """Forget all chunks."""
+        with self._lock:
+            self._free = self._longest
+            self._known.clear()
+
+
+REMEMBERED = RememberedChunks(most=128, characters=500_000)
+"""The chunks of all answers of this process. Reading them is two thirds of the work, and memory is what it costs."""

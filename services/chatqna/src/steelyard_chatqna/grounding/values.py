@@ -1,0 +1,122 @@
+"""The numbers and identifiers of one chunk, by what they are and by what they could be taken for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from .chunks import ReadSentence
+from .facts import Fact, Kind
+from .quantities import Quantity
+from .units import Unit, comparable, general
+
+
+class Value(NamedTuple):
+    """A number or identifier with the number of its sentence."""
+
+    sentence: int
+    fact: Fact
+
+
+class Values:
+    """What equals a quantity in one chunk, and what rivals a value there; never changed once it is made.
+
+    A value that stands in ten sentences is compared once: `_by_sort` has the values of a sort by what they say.
+    """
+
+    def __init__(self, sentences: Sequence[ReadSentence]) -> None:
+        self._sentences = sentences
+        self._by_sort: dict[str, dict[tuple[object, ...], list[Value]]] = {}
+        self._by_number: dict[Decimal, list[Value]] = {}
+        self._beside_units: list[tuple[Value, list[Unit]]] = []
+        for number, sentence in enumerate(sentences):
+            for fact in sentence.facts.facts:
+                if fact.kind is Kind.NUMBER or fact.kind is Kind.IDENTIFIER:
+                    self._add(number, fact)
+                elif fact.kind is Kind.DATE and (year := fact.dates[0].year) is not None:
+                    bare = Quantity(frozenset({Decimal(year)}), None, fact.end)
+                    self._add(number, fact._replace(kind=Kind.NUMBER, quantity=bare))
+
+    def _add(self, number: int, fact: Fact) -> None:
+        value = Value(number, fact)
+        self._by_sort.setdefault(_sort(fact), {}).setdefault(fact.content, []).append(value)
+        if fact.quantity is None:
+            return
+        for written in fact.quantity.values:
+            self._by_number.setdefault(written, []).append(value)
+        if fact.quantity.unit is None:
+            units = self._units_around(number)
+            if units:
+                self._beside_units.append((value, units))
+
+    def _units_around(self, number: int) -> list[Unit]:
+        """The units without a number in a sentence and its headings, which may be those of its bare numbers."""
+        # The head of a table has a unit for each column; those are given to the numbers of their rows already.
+        sentence = self._sentences[number]
+        above = () if sentence.row else sentence.heading
+        return [unit for place in (number, *above) for _, unit in self._sentences[place].facts.units]
+
+    def equal(self, quantity: Quantity) -> dict[int, tuple[Fact, ...]]:
+        """Return the numbers that may mean `quantity`, by their sentences in order."""
+        found: dict[int, tuple[Fact, ...]] = {}
+        for number, fact in sorted(self._equal(quantity, quantity.unit), key=lambda value: value.sentence):
+            found[number] = (*found.get(number, ()), fact)
+        return found
+
+    def _equal(self, quantity: Quantity, unit: Unit | None) -> Iterator[Value]:
+        if unit is None:
+            for written in quantity.values:
+                for value in self._by_number.get(written, ()):
+                    if self._counts_the_same(quantity, value):
+                        yield value
+            return
+        for values in self._by_sort.get(general(unit.dimension), {}).values():
+            known = values[0].fact.quantity
+            if known is not None and quantity.equals(known):
+                yield from (value for value in values if self._counts_the_same(quantity, value))
+        for value, units in self._beside_units:
+            if any(_equals_in(quantity, unit, value.fact, beside) for beside in units):
+                yield value
+
+    def _counts_the_same(self, quantity: Quantity, value: Value) -> bool:
+        """Whether `64 nurses` may be meant by a number of the evidence; `64 beds` and `64 km` are something else."""
+        known = value.fact.quantity
+        if known is None or not quantity.counted or quantity.counted == known.counted:
+            return True
+        if known.unit is not None:
+            return False
+        facts = self._sentences[value.sentence].facts.facts
+        return not known.counted or any(fact.key == quantity.counted for fact in facts)
+
+    def rivals(self, fact: Fact) -> Mapping[int, Sequence[Fact]]:
+        """Return by sentence the values of the sort of a number or identifier that are not it (`8 bar` of `6 bar`)."""
+        # Of one sort are at most those of its dimension, or of its first letters.
+        found: dict[int, list[Fact]] = {}
+        for values in self._by_sort.get(_sort(fact), {}).values():
+            if _are_rivals(fact, values[0].fact):
+                for value in values:
+                    found.setdefault(value.sentence, []).append(value.fact)
+        return found
+
+
+def _equals_in(quantity: Quantity, unit: Unit, bare: Fact, beside: Unit) -> bool:
+    """Whether a number without a unit equals `quantity` in one that stands near it (`28 paid days`)."""
+    known = bare.quantity
+    return (
+        known is not None
+        and comparable(unit.dimension, beside.dimension)
+        and not quantity.base_values(unit).isdisjoint(known.base_values(beside))
+    )
+
+
+def _sort(fact: Fact) -> str:
+    quantity = fact.quantity
+    if quantity is None:
+        return f"identifier {fact.family}"
+    return "" if quantity.unit is None else general(quantity.unit.dimension)
+
+
+def _are_rivals(one: Fact, other: Fact) -> bool:
+    """Whether both are values of one sort, but different ones."""
+    if one.quantity is not None and other.quantity is not None:
+        return one.quantity.rivals(other.quantity)
+    return one.kind is other.kind is Kind.IDENTIFIER and one.key != other.key and one.family == other.family
