@@ -21,11 +21,13 @@ class Date(NamedTuple):
 
 
 _WORD = r"[^\W\d_]+"
-_ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)")
-_DOTTED = re.compile(r"(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})(?!\d)")
-_SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)")
-_HAN = re.compile(r"(?:(\d{4})\s?年\s?)?(\d{1,2})\s?月(?:\s?(\d{1,2})\s?日)?")
-_DAY_FIRST = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?({_WORD})\.?(?:,?\s+(\d{{4}}))?(?!\d)")
+_NUMERIC = re.compile(
+    r"(?P<iso>(\d{4})-(\d{2})-(\d{2})(?!\d))"
+    r"|(?P<dotted>(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})(?!\d))"
+    r"|(?P<slashed>(\d{1,2})/(\d{1,2})/(\d{4})(?!\d))"
+    r"|(?P<han>(?:(\d{4})\s?年\s?)?(\d{1,2})\s?月(?:\s?(\d{1,2})\s?日)?)"
+    rf"|(?P<day_first>(\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?({_WORD})\.?(?:,?\s+(\d{{4}}))?(?!\d))"
+)
 _MONTH_FIRST = re.compile(rf"({_WORD})\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?(?![\w:%]|[.,]\d)(?:,?\s+(\d{{4}})(?!\d))?")
 _MONTH_YEAR = re.compile(rf"({_WORD})\.?,?\s+(\d{{4}})(?!\d)")
 
@@ -44,22 +46,21 @@ def date_at(text: str, position: int, end: int) -> tuple[tuple[Date, ...], int] 
 
 
 def _numeric(text: str, position: int, end: int) -> tuple[tuple[Date, ...], int] | None:
-    if match := _ISO.match(text, position, end):
-        year, month, day = map(int, match.groups())
-        return (Date(year, month, day),), match.end()
-    if match := _DOTTED.match(text, position, end):
-        day, month, year = map(int, match.groups())
-        return (Date(year, month, day),), match.end()
-    if match := _SLASHED.match(text, position, end):
-        first, second, year = map(int, match.groups())
-        return (Date(year, second, first), Date(year, first, second)), match.end()
-    if match := _HAN.match(text, position, end):
-        return (Date(_int(match.group(1)), int(match.group(2)), _int(match.group(3))),), match.end()
-    if match := _DAY_FIRST.match(text, position, end):
-        name = _month(match.group(2))
-        if name is not None:
-            return (Date(_int(match.group(3)), name, int(match.group(1))),), match.end()
-    return None
+    match = _NUMERIC.match(text, position, end)
+    if match is None or match.lastindex is None:
+        return None
+    first, second, third = match.group(*range(match.lastindex + 1, match.lastindex + 4))
+    if match.lastgroup == "iso":
+        return (Date(int(first), int(second), int(third)),), match.end()
+    if match.lastgroup == "dotted":
+        return (Date(int(third), int(second), int(first)),), match.end()
+    if match.lastgroup == "slashed":
+        day, month, year = int(first), int(second), int(third)
+        return (Date(year, month, day), Date(year, day, month)), match.end()
+    if match.lastgroup == "han":
+        return (Date(_int(first), int(second), _int(third)),), match.end()
+    name = _month(second)
+    return None if name is None else ((Date(_int(third), name, int(first)),), match.end())
 
 
 def _named(text: str, position: int, end: int) -> tuple[tuple[Date, ...], int] | None:

@@ -19,6 +19,7 @@ _KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa\uff66-\uff9d]")
 _HAN = re.compile("[\u3400-\u9fff]")
 _ARABIC = re.compile("[\u0621-\u064a]")
 _LATIN_WORD = re.compile(r"[^\W\d_]+")
+_ONLY_LETTERS = str.maketrans({char: " " for char in map(chr, range(128)) if not char.isalpha()})
 
 _ENGLISH_WORDS = ENGLISH.function_words | ENGLISH.light_words
 _GERMAN_WORDS = GERMAN.function_words | GERMAN.light_words
@@ -48,7 +49,9 @@ def survey(text: str, margin: int = 1) -> Survey:
     kana = han = arabic = 0
     if not text.isascii():
         kana, han, arabic = len(_KANA.findall(text)), len(_HAN.findall(text)), len(_ARABIC.findall(text))
-    seen = _LATIN_WORD.findall(text.casefold())
+        seen = _LATIN_WORD.findall(text.casefold())
+    else:
+        seen = text.lower().translate(_ONLY_LETTERS).split()
     english = sum(map(_ENGLISH_WORDS.__contains__, seen))
     german = sum(map(_GERMAN_WORDS.__contains__, seen))
     scripts = sum(count >= _FEW for count in (kana + han, arabic, english + german))

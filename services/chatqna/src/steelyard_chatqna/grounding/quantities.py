@@ -2,6 +2,7 @@
 
 import re
 from decimal import Context, Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 from .lexicon.numerals import MAGNITUDE_OF
@@ -61,7 +62,7 @@ _ROUNDED = Context(prec=15)
 _SYMBOLS = re.compile(r"[ \u00a0]?(°\s?[CF](?![^\W\d_])|[%‰°℃€$£¥])")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uff66-\uff9f]")
 _LETTER = "[^\\W\\d_\u3040-\u30ff\u3400-\u9fff]"
-_SPACED = re.compile(rf"[ \u00a0\u202f-]?({_LETTER}(?:{_LETTER}|[\u064b-\u0652])*(?:[·/]{_LETTER}+)?[²³]?)")
+_SPACED = re.compile(rf"[ \u00a0\u202f-]?({_LETTER}(?:{_LETTER}+|[\u064b-\u0652]+)*(?:[·/]{_LETTER}+)?[²³]?)")
 _FOLLOWING = re.compile(r"\s+([^\W\d_]+)")
 _PER = re.compile(r"(?:\s*(/)\s*|\s+([^\W\d_]+)\s+)([^\W\d_\u3040-\u30ff\u3400-\u9fff]+)")
 _AND_A_HALF = re.compile(r"\s+and\s+a\s+half\b")
@@ -150,6 +151,7 @@ def unit_at(text: str, position: int, end: int) -> tuple[Unit | None, int]:
     return _rated(unit, text, match.end(), end)
 
 
+@lru_cache(maxsize=16384)
 def named_unit(surface: str) -> Unit | None:
     """Return the unit that a word or a composed sign (`l/min`) writes, None when it is none."""
     if len(surface) == 1 and surface.isascii() and surface not in _CASED:

@@ -16,9 +16,9 @@ from .lexicon.words import fold
 from .quantities import Quantity, counted, quantity_at
 from .surfaces import Piece
 from .units import Unit
-from .vocabulary import Word, run_of
+from .vocabulary import Content, Word, run_of
 
-_PART = "(?:[^\\W\u3041-\u30ff\u3400-\u9fff\uff66-\uff9f]|[\u0300-\u036f\u064b-\u0652\u0670])+"
+_PART = "(?:[^\\W\u3041-\u30ff\u3400-\u9fff\uff66-\uff9f]+|[\u0300-\u036f\u064b-\u0652\u0670]+)+"
 _TOKEN = re.compile(
     rf"(?P<run>{_PART}(?:[-_./'·&+]{_PART})*)|(?P<clause>[,;()|،؛、。「」]|:(?!\d)|(?<=\s)-(?=\s))|"
     r"(?P<mark>\[\d{1,3}(?:\s*[,;]\s*\d{1,3})*\])|(?P<han>[\u3400-\u9fff々〇]+)|(?P<kana>[\u30a1-\u30fc\uff66-\uff9f]{2,})"
@@ -97,12 +97,13 @@ class _Reader:
             start, end = match.span()
             if self._text[start].isdecimal():
                 return self._number(start, end)
-            known = run_of(match.group(), self._code)
-            if not known:
-                # Every second word; what it says is that the sentence has begun.
-                self._first_word = False
-                return end
-            return self._run(known, start, end)
+            run = run_of(match.group(), self._code)
+            if run.content is None:
+                return self._run(run.pieces, start, end)
+            for word in run.content:
+                self._content(word, start)
+            self._first_word = False
+            return end
         if kind == "clause":
             self._next_clause(match.end())
         elif kind == "han":
@@ -149,7 +150,7 @@ class _Reader:
         if time is not None:
             self._add(Kind.IDENTIFIER, _of_day(time), time.group(), start, time.end())
             return time.end()
-        for piece, word in run_of(text[start:end], self._code):
+        for piece, word in run_of(text[start:end], self._code).pieces:
             self._word(piece, word, start + piece.start, start + piece.end)
             return start + piece.end
         quantity = quantity_at(text, start, self._end, self._language.decimal_comma if self._code else None)
@@ -194,6 +195,22 @@ class _Reader:
         surface = self._text[start : quantity.end]
         self._add(Kind.NUMBER, surface, surface, start, quantity.end, quantity)
 
+    def _content(self, word: Content, start: int) -> None:
+        """Add a word of the run that begins at `start`."""
+        kind, key, form, low, high = word
+        end = start + high
+        if self._first_word:
+            kind = self._initial_kind(kind, end)
+            self._first_word = False
+        facts = self._facts
+        if facts and facts[-1].quantity is not None:
+            self._count(key, start + low)
+        facts.append(Fact(kind, key, form, start + low, end, self._clause, self._part))
+
+    def _initial_kind(self, kind: Kind, end: int) -> Kind:
+        """The kind of a first word: its capital shows nothing, unless the next word has one, too."""
+        return Kind.WORD if kind is Kind.NAME and not _begins_capital(self._text, end, self._end) else kind
+
     def _word(self, piece: Piece, word: Word, start: int, end: int) -> None:
         initial, self._first_word = self._first_word, False
         if initial and piece.form in SPACED_PARTICLES and _AFTER_PARTICLE.match(self._text, end, self._end):
@@ -207,10 +224,7 @@ class _Reader:
         if word.value is not None:
             self._quantity(start, counted(word.value, self._text, start, end, self._end))
         elif word.kind is not None:
-            kind = word.kind
-            if initial and kind is Kind.NAME and not _begins_capital(self._text, end, self._end):
-                # The capital of a sentence's first word shows nothing, unless the next word has one, too.
-                kind = Kind.WORD
+            kind = self._initial_kind(word.kind, end) if initial else word.kind
             self._count(word.key, start)
             if kind is Kind.WEEKDAY:
                 self._days_between(word.key, piece.form, start)

@@ -30,6 +30,26 @@ class Word(NamedTuple):
     structural: bool = False
 
 
+class Content(NamedTuple):
+    """A word of a run that is a fact and does nothing else to its sentence; the offsets count from the run's start."""
+
+    kind: Kind
+    key: str
+    form: str
+    start: int
+    end: int
+
+
+class Run(NamedTuple):
+    """The pieces of an unbroken run of letters and digits, each with what it is; words that say nothing are left out.
+
+    `content` is the same, shorter, for the run (nearly every one) whose words need no second look; otherwise None.
+    """
+
+    pieces: tuple[tuple[Piece, Word], ...]
+    content: tuple[Content, ...] | None
+
+
 _LETTER_WORDS = frozenset({"a", "i", "o"})
 """Single letters that are words in capitals, too; another one is a label (`size M`)."""
 
@@ -41,13 +61,17 @@ _STRUCTURE = Word(None, "", structural=True)
 
 
 @lru_cache(maxsize=65536)
-def run_of(surface: str, code: str) -> tuple[tuple[Piece, Word], ...]:
-    """Return the pieces of an unbroken run of letters and digits, each with what it is in the language `code`.
-
-    Words that say nothing are left out, except those in `_HEARD`.
-    """
+def run_of(surface: str, code: str) -> Run:
+    """Return what the run `surface` is made of in the language `code`; words of `_HEARD` are in it in any case."""
     known = ((piece, word_of(piece, code)) for piece in pieces(surface) if piece.form)
-    return tuple((piece, word) for piece, word in known if word is not _NOTHING or piece.form in _HEARD)
+    kept = tuple((piece, word) for piece, word in known if word is not _NOTHING or piece.form in _HEARD)
+    content = []
+    for piece, word in kept:
+        needs_look = word.structural or word.unit is not None or word.kind is Kind.WEEKDAY or piece.form in _HEARD
+        if word.kind is None or needs_look:
+            return Run(kept, None)
+        content.append(Content(word.kind, word.key, piece.form, piece.start, piece.end))
+    return Run(kept, tuple(content))
 
 
 def word_of(piece: Piece, code: str) -> Word:
