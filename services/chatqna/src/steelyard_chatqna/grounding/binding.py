@@ -39,33 +39,41 @@ class Binding:
         rivals = self._index.rivals(found.fact)
         if not rivals:
             return False
-        things = [thing for thing in self._things if not _are_same(thing.fact, found.fact)]
+        words, values = self._things
+        things = [*words, *(thing for thing in values if not _are_same(thing.fact, found.fact))]
         closer = [rival for rival in rivals.get(place, ()) if _is_closer_in_sentence(found, rival, place, things)]
         for other in self._closer_elsewhere(rivals.keys() - {place}, place, things):
             closer += rivals[other]
         return any(not any(_are_same(thing.fact, rival) for thing in things) for rival in closer)
 
     @cached_property
-    def _things(self) -> list[Located]:
-        """What the claim speaks of, read when it is asked for: most sentences have no value."""
-        return list({thing.fact.content: thing for thing in self._context}.values())
+    def _things(self) -> tuple[list[Located], list[Located]]:
+        """What the claim speaks of, its values apart, read when it is asked for: most sentences have no value."""
+        things = {thing.fact.content: thing for thing in self._context}.values()
+        values = [thing for thing in things if thing.fact.kind in _VALUES]
+        return [thing for thing in things if thing.fact.kind not in _VALUES], values
 
     def _closer_elsewhere(self, others: Set[int], place: int, things: Sequence[Located]) -> list[int]:
         """Return those of `others` that have all of the claim that the value's sentence has, and more."""
+        own: list[Located] = []
         more: list[Located] = []
         for thing in things:
-            if place not in thing.spoken_of and not self._is_named_before(thing, place):
-                more.append(thing)
-            elif others:
-                others = others & thing.spoken_of
+            if thing.places:
+                (own if self._is_known_at(thing, place) else more).append(thing)
+        if not more:
+            return []
+        for thing in own:
+            others = others & thing.spoken_of
         return [
             other
             for other in others
             if weight(thing.fact for thing in more if other in thing.spoken_of) >= self._margin(other, place)
         ]
 
-    def _is_named_before(self, thing: Located, place: int) -> bool:
-        """Whether a name stands earlier in the chunk, so that a sentence may mean it (`she`, `it`)."""
+    def _is_known_at(self, thing: Located, place: int) -> bool:
+        """Whether a sentence speaks of `thing`; a name may stand earlier in the chunk (`she`, `it`)."""
+        if place in thing.spoken_of:
+            return True
         if thing.fact.kind is not Kind.NAME:
             return False
         return any(other < place and self._index.same_chunk(other, place) for other in thing.places)
@@ -92,9 +100,10 @@ def _is_closer_in_sentence(found: Located, rival: Fact, place: int, things: Sequ
     first = min(rival.start, *(fact.start for fact in found.places[place]))
     own = theirs = False
     for thing in things:
-        facts = thing.places.get(place, ())
-        mine = any(fact.part in parts and fact.start > first for fact in facts)
-        other = any(fact.part == rival.part for fact in facts)
+        mine = other = False
+        for fact in thing.places.get(place, ()):
+            mine = mine or (fact.part in parts and fact.start > first)
+            other = other or fact.part == rival.part
         own = own or (mine and not other)
         theirs = theirs or (other and not mine)
     return theirs and not own

@@ -7,7 +7,7 @@ from functools import cached_property
 from .chunks import ReadChunk, ReadSentence
 from .dates import Date
 from .facts import Fact, Kind
-from .keys import is_inflection, keys_of
+from .keys import keys_of, longest_ending
 from .lexicon.language import Language
 from .values import Values
 
@@ -66,9 +66,10 @@ class ChunkIndex:
         """Return the keys that are `key` with an ending."""
         vocabulary = self._vocabulary
         found = []
+        longest = len(key) + longest_ending(key)
         place = bisect_right(vocabulary, key)
         while place < len(vocabulary) and vocabulary[place].startswith(key):
-            if is_inflection(len(key), len(vocabulary[place])):
+            if len(vocabulary[place]) <= longest:
                 found.append(vocabulary[place])
             place += 1
         return found

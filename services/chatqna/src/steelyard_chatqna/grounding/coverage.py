@@ -31,6 +31,9 @@ A number in the negation only qualifies it (`not for six hours`) and is left out
 _OUTWEIGHED = 2.0
 """How many times what an evidence sentence denies of a claim its other clauses have to affirm, to support the claim."""
 
+_ITSELF = (Kind.NUMBER, Kind.DATE)
+"""Kinds that an evidence sentence holds itself or not at all, whatever stands around it."""
+
 _NEAR = 0.6
 """What a word counts that stands only in the sentence before, the heading or the head of the table."""
 
@@ -62,18 +65,20 @@ class Coverage:
 
     def share(self, found: Located, main: int) -> float:
         """How far `main` holds a fact: 1 in itself, less in its surroundings, 0 not at all."""
-        return 1.0 if main in found.places else self._share_around(found, main)
+        if main in found.places:
+            return 1.0
+        return self._share_around(found, main, self._index.sentence(main).near)
 
-    def _share_around(self, found: Located, main: int) -> float:
-        """How far the surroundings of `main`, which does not have it, hold a fact."""
+    def _share_around(self, found: Located, main: int, near: Sequence[int]) -> float:
+        """How far the surroundings of `main`, which does not have it, hold a fact; `near` are the closest."""
         places = found.places
         kind = found.fact.kind
-        if not places or kind is Kind.NUMBER or kind is Kind.DATE:
+        if not places or kind in _ITSELF:
             return 0.0
         if kind is Kind.IDENTIFIER and self._index.has_sibling(found.fact, main):
             return 0.0
-        for near in self._index.sentence(main).near:
-            if near in places:
+        for place in near:
+            if place in places:
                 return _NEAR
         if kind is not Kind.NAME and kind is not Kind.IDENTIFIER:
             return 0.0
@@ -98,9 +103,13 @@ class Coverage:
         context = [(found.places, _REST * found.value) for found in sentence if found.places] + self._asked
         ranked = []
         for place in likely:
+            near = self._index.sentence(place).near
             covered = 0.0
             for found in known:
-                covered += found.value if place in found.places else self._share_around(found, place) * found.value
+                if place in found.places:
+                    covered += found.value
+                elif found.fact.kind not in _ITSELF:
+                    covered += self._share_around(found, place, near) * found.value
             score = covered
             for places, value in context:
                 if place in places:

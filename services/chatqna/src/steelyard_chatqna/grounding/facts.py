@@ -74,8 +74,9 @@ class Fact(NamedTuple):
     def content(self) -> tuple[object, ...]:
         """What the fact says, wherever it stands: numbers written alike may differ in sign, unit or what they count."""
         quantity = self.quantity
-        measured = None if quantity is None else (quantity.values, quantity.unit, quantity.counted)
-        return (self.kind, self.key, measured)
+        if quantity is None:
+            return (self.kind, self.key)
+        return (self.kind, self.key, quantity.values, quantity.unit, quantity.counted)
 
     @property
     def family(self) -> str:

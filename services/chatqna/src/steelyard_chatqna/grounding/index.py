@@ -150,9 +150,9 @@ class EvidenceIndex:
     def _find_word(self, fact: Fact, language: Language) -> Places:
         key = fact.key
         keys = [key, fact.form] if fact.kind is Kind.NAME else [key]
+        keys += uninflected(key)
         for _, index in self._parts:
             keys += index.inflections(key)
-        keys += uninflected(key)
         found = self._at(dict.fromkeys(keys))
         if language is GERMAN:
             _add(found, self._find_compound(key))

@@ -31,16 +31,15 @@ def pairs(run: str) -> tuple[str, ...]:
     return tuple(run[at : at + 2] for at in range(len(run) - 1))
 
 
-def is_inflection(shorter: int, longer: int) -> bool:
-    """Whether a stem of `longer` letters that begins with one of `shorter` letters is another form of it."""
-    ending = longer - shorter
-    return ending <= _LONGEST_ENDING and shorter >= max(_SHORTEST_STEM, 2 * ending)
+def longest_ending(key: str) -> int:
+    """Return how many letters another form of `key` may have more at its end."""
+    return min(_LONGEST_ENDING, len(key) // 2) if len(key) >= _SHORTEST_STEM else 0
 
 
 def uninflected(key: str) -> list[str]:
     """Return what `key` may be with an ending taken off."""
-    endings = range(1, _LONGEST_ENDING + 1)
-    return [key[:-ending] for ending in endings if is_inflection(len(key) - ending, len(key))]
+    longest = min(_LONGEST_ENDING, len(key) - _SHORTEST_STEM, len(key) // 3)
+    return [key[:-ending] for ending in range(1, longest + 1)]
 
 
 def first_parts(part: str) -> tuple[str, ...]:

@@ -8,7 +8,17 @@ from typing import NamedTuple
 from .lexicon.numerals import MAGNITUDE_OF
 from .lexicon.words import fold
 from .numbers import NUMBER, readings
-from .units import DIVIDERS, LONGEST_UNSPACED, PREFIX_RATES, SUFFIX_RATES, UNIT_OF, Unit, comparable, rate
+from .units import (
+    DIVIDERS,
+    LONGEST_UNSPACED,
+    PHRASE_STARTS,
+    PREFIX_RATES,
+    SUFFIX_RATES,
+    UNIT_OF,
+    Unit,
+    comparable,
+    rate,
+)
 
 
 class Quantity(NamedTuple):
@@ -98,7 +108,7 @@ def counted(value: Decimal, text: str, start: int, stop: int, end: int) -> Quant
 
 
 def _with_unit(values: frozenset[Decimal], text: str, start: int, stop: int, end: int) -> Quantity:
-    if _DECADE.match(text, stop, end) is not None and text[start:stop].endswith("0"):
+    if text.startswith("0s", stop - 1) and _DECADE.match(text, stop, end) is not None:
         (year,) = values
         return Quantity(frozenset(year + digit for digit in range(10)), None, stop + 1)
     values, stop = _magnitude(values, text, stop, end)
@@ -140,8 +150,7 @@ def unit_at(text: str, position: int, end: int) -> tuple[Unit | None, int]:
     if match is None:
         return None, position
     surface = match.group(1)
-    following = _FOLLOWING.match(text, match.end(), end)
-    if following is not None:
+    if fold(surface) in PHRASE_STARTS and (following := _FOLLOWING.match(text, match.end(), end)) is not None:
         phrase = UNIT_OF.get(f"{fold(surface)} {fold(following.group(1)).removeprefix(_ARTICLE)}")
         if phrase is not None:
             return phrase, following.end()

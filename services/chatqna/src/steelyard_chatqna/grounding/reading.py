@@ -81,36 +81,35 @@ class _Reader:
         for match in _TOKEN.finditer(text, position, self._end):
             start, end = match.span()
             if start >= position:
-                position = self._token(match)
+                position = self._token(match, start, end)
             while position < end:
                 rest = _TOKEN.search(text, position, end)
-                position = end if rest is None else self._token(rest)
+                position = end if rest is None else self._token(rest, *rest.span())
         if self._language.negation_pattern is not None:
             for low, high in self._cues:
                 self._deny(bisect_right(self._clause_starts, low) - 1, high)
         facts = self._with_negation() if self._cues else self._facts
         return Facts(facts, self._cues, self._units, frozenset(self._denied))
 
-    def _token(self, match: re.Match[str]) -> int:
+    def _token(self, match: re.Match[str], start: int, end: int) -> int:
         kind = match.lastgroup
         if kind == "run":
-            start, end = match.span()
             if self._text[start].isdecimal():
                 return self._number(start, end)
-            run = run_of(match.group(), self._code)
+            run = run_of(match[0], self._code)
             if run.content is None:
                 return self._run(run.pieces, start, end)
             for word in run.content:
                 self._content(word, start)
+            # A run without content says at least that the sentence has begun.
             self._first_word = False
-            return end
-        if kind == "clause":
-            self._next_clause(match.end())
+        elif kind == "clause":
+            self._next_clause(end)
         elif kind == "han":
             return self._han(match)
         elif kind == "kana":
-            self._add(Kind.RUN, fold(match.group()), match.group(), match.start(), match.end())
-        return match.end()
+            self._add(Kind.RUN, fold(match[0]), match[0], start, end)
+        return end
 
     def _next_clause(self, start: int) -> None:
         """Begin a clause; a cue that stood alone in the last one (`Never, ...`) goes on to deny this one."""

@@ -114,7 +114,8 @@ def _stop_ends(before: str, word: str) -> bool:
     """Whether the full stop after `before` and before `word` ends a sentence."""
     if _LIST_MARK_ONLY.match(before + "."):
         return False
-    found = _WORD_BEFORE.search(before[-40:])
+    near = before[-40:]
+    found = _WORD_BEFORE.search(near, near.rfind(" ") + 1)
     if found is None:
         return True
     last = found.group().casefold()

@@ -115,6 +115,9 @@ _PHRASES = {
     ("cubic", "meters"): "m³",
 }
 
+PHRASE_STARTS = frozenset(first for first, _ in _PHRASES)
+"""First words of the units that have two, folded."""
+
 PREFIX_RATES = {"毎分": "min", "毎時": "h", "毎秒": "s", "每分钟": "min", "每分": "min", "每小时": "h", "每秒": "s"}
 """What stands before a number in Japanese and Chinese and makes its unit a rate."""
 
