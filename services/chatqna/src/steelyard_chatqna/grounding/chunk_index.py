@@ -7,7 +7,7 @@ from functools import cached_property
 from .chunks import ReadChunk, ReadSentence
 from .dates import Date
 from .facts import Fact, Kind
-from .keys import keys_of, longest_ending
+from .keys import keys_of
 from .lexicon.language import Language
 from .values import Values
 
@@ -47,7 +47,10 @@ class ChunkIndex:
             self.identifiers[number] = (*self.identifiers.get(number, ()), fact)
         alone = (fact,)
         for key in keys_of(fact):
-            held = self.places.setdefault(key, {})
+            held = self.places.get(key)
+            if held is None:
+                self.places[key] = {number: alone}
+                continue
             before = held.get(number)
             if before is None:
                 held[number] = alone
@@ -62,14 +65,13 @@ class ChunkIndex:
                 found[number] = (*found.get(number, ()), fact)
         return found
 
-    def inflections(self, key: str) -> list[str]:
-        """Return the keys that are `key` with an ending."""
+    def longer(self, key: str, most: int) -> list[str]:
+        """Return the keys that are `key` and at most that many letters more."""
         vocabulary = self._vocabulary
         found = []
-        longest = len(key) + longest_ending(key)
         place = bisect_right(vocabulary, key)
         while place < len(vocabulary) and vocabulary[place].startswith(key):
-            if len(vocabulary[place]) <= longest:
+            if len(vocabulary[place]) <= len(key) + most:
                 found.append(vocabulary[place])
             place += 1
         return found

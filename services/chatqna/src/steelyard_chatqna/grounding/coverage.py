@@ -83,14 +83,14 @@ class Coverage:
         if kind is not Kind.NAME and kind is not Kind.IDENTIFIER:
             return 0.0
         # A text does not repeat the name of what it is about.
-        if any(self._index.same_chunk(main, place) for place in places):
+        if self._index.in_chunk(main, places):
             return _NEAR
         known = (
             self._index.sibling([found.fact], main) is None
             if kind is Kind.IDENTIFIER
             else found.fact.key in self._asked_keys
         )
-        return _NEAR if known and any(self._index.same_document(main, place) for place in places) else 0.0
+        return _NEAR if known and self._index.in_document(main, places) else 0.0
 
     def candidates(self, group: Sequence[Located], sentence: Sequence[Located]) -> list[Candidate]:
         """Return the evidence sentences that hold most of the claim, best first."""

@@ -26,7 +26,7 @@ _NUMERIC = re.compile(
     r"|(?P<dotted>(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})(?!\d))"
     r"|(?P<slashed>(\d{1,2})/(\d{1,2})/(\d{4})(?!\d))"
     r"|(?P<han>(?:(\d{4})\s?年\s?)?(\d{1,2})\s?月(?:\s?(\d{1,2})\s?日)?)"
-    rf"|(?P<day_first>(\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?({_WORD})\.?(?:,?\s+(\d{{4}}))?(?!\d))"
+    rf"|(?P<day_first>(\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<month>{_WORD})\.?(?:,?\s+(\d{{4}}))?(?!\d))"
 )
 _MONTH_FIRST = re.compile(rf"({_WORD})\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?(?![\w:%]|[.,]\d)(?:,?\s+(\d{{4}})(?!\d))?")
 _MONTH_YEAR = re.compile(rf"({_WORD})\.?,?\s+(\d{{4}})(?!\d)")
@@ -49,18 +49,20 @@ def _numeric(text: str, position: int, end: int) -> tuple[tuple[Date, ...], int]
     match = _NUMERIC.match(text, position, end)
     if match is None or match.lastindex is None:
         return None
+    # Nearly every number has a word behind it, and hardly any of them is a month.
+    name = _month(match["month"]) if match.lastgroup == "day_first" else None
+    if match.lastgroup == "day_first" and name is None:
+        return None
     first, second, third = match.group(*range(match.lastindex + 1, match.lastindex + 4))
-    if match.lastgroup == "iso":
-        return (Date(int(first), int(second), int(third)),), match.end()
-    if match.lastgroup == "dotted":
-        return (Date(int(third), int(second), int(first)),), match.end()
-    if match.lastgroup == "slashed":
-        day, month, year = int(first), int(second), int(third)
-        return (Date(year, month, day), Date(year, day, month)), match.end()
+    if name is not None:
+        return (Date(_int(third), name, int(first)),), match.end()
     if match.lastgroup == "han":
         return (Date(_int(first), int(second), _int(third)),), match.end()
-    name = _month(second)
-    return None if name is None else ((Date(_int(third), name, int(first)),), match.end())
+    if match.lastgroup == "iso":
+        return (Date(int(first), int(second), int(third)),), match.end()
+    day, month, year = int(first), int(second), int(third)
+    readings = (Date(year, month, day), Date(year, day, month))
+    return readings[: 2 if match.lastgroup == "slashed" else 1], match.end()
 
 
 def _named(text: str, position: int, end: int) -> tuple[tuple[Date, ...], int] | None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from .chunk_index import ChunkIndex
 from .evidence import SentChunk
 from .facts import CONCEPTS, Fact, Facts, Kind
-from .keys import concept, first_parts, pairs, uninflected
+from .keys import concept, first_parts, longest_ending, pairs, uninflected
 from .languages import UNKNOWN
 from .lexicon.concepts import OPPOSITE_OF
 from .lexicon.german import GERMAN
@@ -26,16 +26,13 @@ _SHORTEST_PART = 5
 
 
 class Evidence(NamedTuple):
-    """One sentence of a sent chunk; `near` and `heading` are evidence sentences, as in `ReadSentence`."""
+    """One sentence of a sent chunk; `near` are evidence sentences, as in `ReadSentence`."""
 
     chunk: int
     start: int
     end: int
     facts: Facts
-    language: Language
-    row: bool
     near: tuple[int, ...]
-    heading: tuple[int, ...]
 
 
 class EvidenceIndex:
@@ -50,6 +47,9 @@ class EvidenceIndex:
         self._parts: list[tuple[int, ChunkIndex]] = []
         self._chunk_of: list[int] = []
         self._codes: list[str] = []
+        self._documents = [
+            number if chunk.metadata is None else chunk.metadata.document_id for number, chunk in enumerate(chunks)
+        ]
         for number, chunk in enumerate(chunks):
             index = REMEMBERED.index(chunk.text)
             self._parts.append((len(self._chunk_of), index))
@@ -78,11 +78,11 @@ class EvidenceIndex:
         """Return the evidence sentence of that number."""
         known = self._sentences.get(place)
         if known is None:
-            first, index = self._parts[self._chunk_of[place]]
-            start, end, facts, language, row, near, heading = index.sentences[place - first]
-            above = tuple(first + number for number in heading)
-            around = tuple(first + number for number in near)
-            known = Evidence(self._chunk_of[place], start, end, facts, language, row, around, above)
+            chunk = self._chunk_of[place]
+            first, index = self._parts[chunk]
+            read = index.sentences[place - first]
+            near = tuple([first + number for number in read.near])
+            known = Evidence(chunk, read.start, read.end, read.facts, near)
             self._sentences[place] = known
         return known
 
@@ -151,8 +151,10 @@ class EvidenceIndex:
         key = fact.key
         keys = [key, fact.form] if fact.kind is Kind.NAME else [key]
         keys += uninflected(key)
-        for _, index in self._parts:
-            keys += index.inflections(key)
+        ending = longest_ending(key)
+        if ending:
+            for _, index in self._parts:
+                keys += index.longer(key, ending)
         found = self._at(dict.fromkeys(keys))
         if language is GERMAN:
             _add(found, self._find_compound(key))
@@ -204,13 +206,14 @@ class EvidenceIndex:
         """Whether two evidence sentences are of one chunk."""
         return self._chunk_of[one] == self._chunk_of[other]
 
-    def same_document(self, one: int, other: int) -> bool:
-        """Whether two evidence sentences are of one document; a chunk without metadata is a document of its own."""
-        if self.same_chunk(one, other):
-            return True
-        known = (self.chunks[self._chunk_of[place]].metadata for place in (one, other))
-        mine, theirs = (None if metadata is None else metadata.document_id for metadata in known)
-        return mine is not None and mine == theirs
+    def in_chunk(self, place: int, places: Iterable[int]) -> bool:
+        """Whether any of `places` is in the chunk of an evidence sentence."""
+        return self._chunk_of[place] in map(self._chunk_of.__getitem__, places)
+
+    def in_document(self, place: int, places: Iterable[int]) -> bool:
+        """Whether any of `places` is in its document; a chunk without metadata is a document of its own."""
+        documents = self._documents
+        return documents[self._chunk_of[place]] in {documents[self._chunk_of[other]] for other in places}
 
     def reads(self, place: int, language: Language) -> bool:
         """Whether words of `language` can be compared with those of this evidence sentence."""

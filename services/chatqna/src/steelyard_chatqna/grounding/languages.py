@@ -15,9 +15,9 @@ UNKNOWN = Language(code="", function_words=frozenset())
 
 LANGUAGES = {language.code: language for language in (ENGLISH, GERMAN, ARABIC, JAPANESE, CHINESE, UNKNOWN)}
 
-_KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa\uff66-\uff9d]")
-_HAN = re.compile("[\u3400-\u9fff]")
-_ARABIC = re.compile("[\u0621-\u064a]")
+_KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa\uff66-\uff9d]+")
+_HAN = re.compile("[\u3400-\u9fff]+")
+_ARABIC = re.compile("[\u0621-\u064a]+")
 _LATIN_WORD = re.compile(r"[^\W\d_]+")
 _ONLY_LETTERS = str.maketrans({char: " " for char in map(chr, range(128)) if not char.isalpha()})
 
@@ -48,7 +48,7 @@ def survey(text: str, margin: int = 1) -> Survey:
     """
     kana = han = arabic = 0
     if not text.isascii():
-        kana, han, arabic = len(_KANA.findall(text)), len(_HAN.findall(text)), len(_ARABIC.findall(text))
+        kana, han, arabic = (sum(map(len, script.findall(text))) for script in (_KANA, _HAN, _ARABIC))
         seen = _LATIN_WORD.findall(text.casefold())
     else:
         seen = text.lower().translate(_ONLY_LETTERS).split()

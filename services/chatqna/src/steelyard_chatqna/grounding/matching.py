@@ -160,7 +160,7 @@ class Matcher:
         if (
             len(words) < (_REPEATED_WORDS if any(found.fact.kind in HARD for found in group) else 1)
             or not self._index.reads(main, self._language)
-            or any(self._index.same_chunk(main, place) for found in words for place in found.places)
+            or any(self._index.in_chunk(main, found.places) for found in words)
         ):
             return []
         return [found.fact for found in words]

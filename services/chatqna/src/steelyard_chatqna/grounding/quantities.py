@@ -17,6 +17,7 @@ from .units import (
     UNIT_OF,
     Unit,
     comparable,
+    general,
     rate,
 )
 
@@ -55,17 +56,26 @@ class Quantity(NamedTuple):
             return None
         return Quantity(frozenset({(whole + part) / rest.unit.factor}), rest.unit, rest.end)
 
+    @property
+    def sort(self) -> str:
+        """What a number can be taken for another of: a dimension, a year, or else a count."""
+        if self.unit is not None:
+            return general(self.unit.dimension)
+        return "year" if any(1000 <= value <= 2100 and value == int(value) for value in self.values) else "count"
+
     def rivals(self, other: "Quantity") -> bool:
         """Whether both count the same sort of thing, but differ."""
-        if (self.unit is None) != (other.unit is None):
-            return False
-        if self.unit is not None and other.unit is not None:
-            return comparable(self.unit.dimension, other.unit.dimension) and not self.equals(other)
-        return self._is_year() == other._is_year() and not self.equals(other)
+        return self.sort == other.sort and self.differs(other)
 
-    def _is_year(self) -> bool:
-        """Whether a number without a unit looks like a year; a year is no rival of a count."""
-        return any(1000 <= value <= 2100 and value == int(value) for value in self.values)
+    def differs(self, other: "Quantity") -> bool:
+        """Whether another quantity of the same sort is not the same."""
+        if (
+            self.unit is not None
+            and other.unit is not None
+            and not comparable(self.unit.dimension, other.unit.dimension)
+        ):
+            return False
+        return not self.equals(other)
 
 
 _ROUNDED = Context(prec=15)

@@ -89,10 +89,9 @@ class Values:
 
     def rivals(self, fact: Fact) -> Mapping[int, Sequence[Fact]]:
         """Return by sentence the values of the sort of a number or identifier that are not it (`8 bar` of `6 bar`)."""
-        # Of one sort are at most those of its dimension, or of its first letters.
         found: dict[int, list[Fact]] = {}
         for values in self._by_sort.get(_sort(fact), {}).values():
-            if _are_rivals(fact, values[0].fact):
+            if _differs(fact, values[0].fact):
                 for value in values:
                     found.setdefault(value.sentence, []).append(value.fact)
         return found
@@ -109,14 +108,11 @@ def _equals_in(quantity: Quantity, unit: Unit, bare: Fact, beside: Unit) -> bool
 
 
 def _sort(fact: Fact) -> str:
-    quantity = fact.quantity
-    if quantity is None:
-        return f"identifier {fact.family}"
-    return "" if quantity.unit is None else general(quantity.unit.dimension)
+    """Only values of one sort are rivals: identifiers that begin alike, and numbers that count alike."""
+    return f"identifier {fact.family}" if fact.quantity is None else fact.quantity.sort
 
 
-def _are_rivals(one: Fact, other: Fact) -> bool:
-    """Whether both are values of one sort, but different ones."""
+def _differs(one: Fact, other: Fact) -> bool:
     if one.quantity is not None and other.quantity is not None:
-        return one.quantity.rivals(other.quantity)
-    return one.kind is other.kind is Kind.IDENTIFIER and one.key != other.key and one.family == other.family
+        return one.quantity.differs(other.quantity)
+    return one.key != other.key
