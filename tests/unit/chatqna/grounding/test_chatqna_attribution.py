@@ -188,6 +188,11 @@ def test_what_claims_nothing_is_neither_supported_nor_unsupported(answer: str) -
     assert judge(answer) == Attribution([], [], [], [])
 
 
+@pytest.mark.parametrize("answer", [".\u00a0.", ",\u00a0。\u00a0It weighs 8.5 kg.", "- \u2003-"])
+def test_punctuation_around_a_space_claims_nothing(answer: str) -> None:
+    assert judge(answer, question="How heavy is it?").unsupported == []
+
+
 def test_a_refusal_with_a_value_of_its_own_claims() -> None:
     assert missing("I don't know, but it weighs 53 kg.") == [["53 kg"]]
 

@@ -39,7 +39,8 @@ _QUESTION_MARK = re.compile(r"[?？؟]\s*\Z")
 def particle(sentence: str) -> str:
     """Return the folded yes or no that `sentence` begins with, an empty string when it begins with neither."""
     bare = sentence.strip(_PUNCTUATION)
-    first = bare.split(maxsplit=1)[0].strip(_PUNCTUATION) if bare else ""
+    # What is left may be a no-break space alone.
+    first = "".join(bare.split(maxsplit=1)[:1]).strip(_PUNCTUATION)
     for candidate in (bare, first, first[:3], first[:2]):
         if fold(candidate) in YES | NO and (candidate in (bare, first) or not candidate.isascii()):
             return fold(candidate)
