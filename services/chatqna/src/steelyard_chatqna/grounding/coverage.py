@@ -94,27 +94,27 @@ class Coverage:
 
     def candidates(self, group: Sequence[Located], sentence: Sequence[Located]) -> list[Candidate]:
         """Return the evidence sentences that hold most of the claim, best first."""
-        known = [found for found in group if found.places]
+        known = [(found, found.places, found.value) for found in group if found.places]
         direct: dict[int, float] = {}
-        for found in known:
-            for place in found.places:
-                direct[place] = direct.get(place, 0.0) + found.value
+        for _, places, value in known:
+            for place in places:
+                direct[place] = direct.get(place, 0.0) + value
         likely = sorted(direct, key=direct.__getitem__, reverse=True)[:_LIKELY]
         context = [(found.places, _REST * found.value) for found in sentence if found.places] + self._asked
         ranked = []
-        for place in likely:
-            near = self._index.sentence(place).near
+        for main in likely:
+            near = self._index.sentence(main).near
             covered = 0.0
-            for found in known:
-                if place in found.places:
-                    covered += found.value
+            for found, places, value in known:
+                if main in places:
+                    covered += value
                 elif found.fact.kind not in _ITSELF:
-                    covered += self._share_around(found, place, near) * found.value
+                    covered += self._share_around(found, main, near) * value
             score = covered
             for places, value in context:
-                if place in places:
+                if main in places:
                     score += value
-            ranked.append((-score, place, covered))
+            ranked.append((-score, main, covered))
         ranked.sort()
         return [Candidate(place, covered) for _, place, covered in ranked[:_CANDIDATES]]
 

@@ -52,10 +52,12 @@ class Matcher:
         located = []
         for fact in facts:
             key = (fact.content, fact.form)
-            known = self._found.get(key)
-            if known is None:
-                known = self._found[key] = Located.of(fact, self._index, self._language)
-            located.append(Located(fact, *known[1:]))
+            if key in self._found:
+                _, places, spoken_of, value = self._found[key]
+                located.append(Located(fact, places, spoken_of, value))
+            else:
+                self._found[key] = Located.of(fact, self._index, self._language)
+                located.append(self._found[key])
         return located
 
     def match(self, claims: Claims) -> list[Match]:

@@ -121,11 +121,16 @@ def _with_unit(values: frozenset[Decimal], text: str, start: int, stop: int, end
     if text.startswith("0s", stop - 1) and _DECADE.match(text, stop, end) is not None:
         (year,) = values
         return Quantity(frozenset(year + digit for digit in range(10)), None, stop + 1)
-    values, stop = _magnitude(values, text, stop, end)
+    word = _SPACED.match(text, stop, end)
+    factor, after = _magnitude(text, stop, end, word)
+    if factor is not None:
+        values, stop = frozenset(value * factor for value in values), after
     half = _AND_A_HALF.match(text, stop, end)
     if half is not None:
         values, stop = frozenset(value + _HALF for value in values), half.end()
-    unit, after = unit_at(text, stop, end)
+    if factor is not None or half is not None:
+        word = _SPACED.match(text, stop, end)
+    unit, after = _unit_at(text, stop, end, word)
     if unit is None:
         before = _CURRENCY_BEFORE.search(text, max(0, start - 5), start)
         if before is not None:
@@ -137,37 +142,34 @@ def _with_unit(values: frozenset[Decimal], text: str, start: int, stop: int, end
     return Quantity(values, unit, after)
 
 
-def _magnitude(values: frozenset[Decimal], text: str, stop: int, end: int) -> tuple[frozenset[Decimal], int]:
-    factor = None
-    after = stop
+def _magnitude(text: str, stop: int, end: int, word: re.Match[str] | None) -> tuple[Decimal | None, int]:
+    """Read by what a number that ends at `stop`, before `word`, is multiplied, and where that ends."""
     if stop < end and text[stop] in "千万億亿":
-        factor, after = MAGNITUDE_OF[text[stop]], stop + 1
-    elif (match := _SPACED.match(text, stop, end)) is not None:
-        factor, after = MAGNITUDE_OF.get(fold(match.group(1))), match.end()
-    if factor is None:
-        return values, stop
-    return frozenset(value * factor for value in values), after
+        return MAGNITUDE_OF[text[stop]], stop + 1
+    return (None, stop) if word is None else (MAGNITUDE_OF.get(fold(word[1])), word.end())
 
 
-def unit_at(text: str, position: int, end: int) -> tuple[Unit | None, int]:
-    """Read a unit at `position` (behind a number, after at most one space or hyphen): the unit and where it ends."""
+def _unit_at(text: str, position: int, end: int, word: re.Match[str] | None) -> tuple[Unit | None, int]:
+    """Read a unit at `position`, behind a number: the unit and where it ends.
+
+    `word` is what stands there in a script with spaces, after at most one space or hyphen.
+    """
     if (match := _SYMBOLS.match(text, position, end)) is not None:
         return UNIT_OF[fold(match.group(1).replace(" ", ""))], match.end()
     low = position + 1 if text[position : position + 1] == " " else position
     if low < end and _UNSPACED.match(text, low):
         return _unspaced(text, low, position, end)
-    match = _SPACED.match(text, position, end)
-    if match is None:
+    if word is None:
         return None, position
-    surface = match.group(1)
-    if fold(surface) in PHRASE_STARTS and (following := _FOLLOWING.match(text, match.end(), end)) is not None:
+    surface = word[1]
+    if fold(surface) in PHRASE_STARTS and (following := _FOLLOWING.match(text, word.end(), end)) is not None:
         phrase = UNIT_OF.get(f"{fold(surface)} {fold(following.group(1)).removeprefix(_ARTICLE)}")
         if phrase is not None:
             return phrase, following.end()
     unit = named_unit(surface)
     if unit is None:
         return None, position
-    return _rated(unit, text, match.end(), end)
+    return _rated(unit, text, word.end(), end)
 
 
 @lru_cache(maxsize=16384)

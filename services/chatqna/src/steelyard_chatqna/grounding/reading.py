@@ -18,7 +18,7 @@ from .surfaces import Piece
 from .units import Unit
 from .vocabulary import Content, Word, run_of
 
-_PART = "(?:[^\\W\u3041-\u30ff\u3400-\u9fff\uff66-\uff9f]+|[\u0300-\u036f\u064b-\u0652\u0670]+)+"
+_PART = "(?:[^\\W\u3041-\u30ff\u3400-\u9fff\uff66-\uff9f]++|[\u0300-\u036f\u064b-\u0652\u0670]++)++"
 _TOKEN = re.compile(
     rf"(?P<run>{_PART}(?:[-_./'·&+]{_PART})*)|(?P<clause>[,;()|،؛、。「」]|:(?!\d)|(?<=\s)-(?=\s))|"
     r"(?P<mark>\[\d{1,3}(?:\s*[,;]\s*\d{1,3})*\])|(?P<han>[\u3400-\u9fff々〇]+)|(?P<kana>[\u30a1-\u30fc\uff66-\uff9f]{2,})"
@@ -99,8 +99,8 @@ class _Reader:
             run = run_of(match[0], self._code)
             if run.content is None:
                 return self._run(run.pieces, start, end)
-            for word in run.content:
-                self._content(word, start)
+            if run.content:
+                self._contents(run.content, start)
             # A run without content says at least that the sentence has begun.
             self._first_word = False
         elif kind == "clause":
@@ -194,17 +194,16 @@ class _Reader:
         surface = self._text[start : quantity.end]
         self._add(Kind.NUMBER, surface, surface, start, quantity.end, quantity)
 
-    def _content(self, word: Content, start: int) -> None:
-        """Add a word of the run that begins at `start`."""
-        kind, key, form, low, high = word
-        end = start + high
-        if self._first_word:
-            kind = self._initial_kind(kind, end)
-            self._first_word = False
+    def _contents(self, words: tuple[Content, ...], start: int) -> None:
+        """Add the words of the run that begins at `start`."""
         facts = self._facts
-        if facts and facts[-1].quantity is not None:
-            self._count(key, start + low)
-        facts.append(Fact(kind, key, form, start + low, end, self._clause, self._part))
+        for kind, key, form, low, high in words:
+            if self._first_word:
+                kind = self._initial_kind(kind, start + high)
+                self._first_word = False
+            if facts and facts[-1].quantity is not None:
+                self._count(key, start + low)
+            facts.append(Fact(kind, key, form, start + low, start + high, self._clause, self._part))
 
     def _initial_kind(self, kind: Kind, end: int) -> Kind:
         """The kind of a first word: its capital shows nothing, unless the next word has one, too."""
