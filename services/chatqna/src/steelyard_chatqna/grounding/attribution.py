@@ -3,7 +3,8 @@
 A sentence is cut into claims at its clauses. A claim is supported by the sentences of the sent chunks (one, or up to
 three where one is not enough) that hold its numbers, dates, identifiers, names and colours, cover at least half of its
 content by weight and rarity, and affirm what it affirms. The rules are deterministic and use word lists only: what a
-rule can not see is a relation (`the manager is X`, where the evidence knows X as the founder), and a paraphrase that
+rule can not see is a relation (`the manager is X`, where the evidence knows X as the founder), except that of two names
+which change places around the same English words (`X reports to Y`, `from X to Y`); and a paraphrase that
 shares no word with its source is reported as unsupported, which is the side on which to err.
 """
 

@@ -30,12 +30,14 @@ class Question(NamedTuple):
 class Claims(NamedTuple):
     """What a sentence claims.
 
-    `groups` are the claims, each a list of key facts; `facts` all facts of the sentence, repeated ones too. `verdict`
-    is the particle of a bare yes or no, whose claim is the question itself; `denied` says that it is a no.
+    `groups` are the claims, each a list of key facts; `facts` all facts of the sentence, repeated ones too, and `text`
+    is the answer that their offsets count in. `verdict` is the particle of a bare yes or no, whose claim is the
+    question itself; `denied` says that it is a no.
     """
 
     groups: list[list[Fact]]
     facts: list[Fact]
+    text: str
     cues: list[str]
     denied_clauses: frozenset[int] = frozenset()
     verdict: str = ""
@@ -70,7 +72,7 @@ def read_claims(original: str, text: str, sentence: Sentence, question: Question
         return _verdict(original[sentence.start : sentence.end], question, cues)
     own = [fact for fact in facts if not _repeats(fact, question)]
     keys = facts if read.cues or question.polar or not own else own
-    return Claims(_groups(keys), facts, cues, read.denied)
+    return Claims(_groups(keys), facts, text, cues, read.denied)
 
 
 def _claims_nothing(said: str, facts: Sequence[Fact], question: Question) -> bool:
@@ -90,7 +92,7 @@ def _verdict(surface: str, question: Question, cues: list[str]) -> Claims | None
     if not question.facts or not (said or cues):
         return None
     denied = said in NO or (said not in YES and bool(cues))
-    return Claims([question.facts], question.facts, cues, verdict=surface, denied=denied)
+    return Claims([question.facts], question.facts, "", cues, verdict=surface, denied=denied)
 
 
 def _repeats(fact: Fact, question: Question) -> bool:

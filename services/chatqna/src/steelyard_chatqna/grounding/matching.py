@@ -8,8 +8,10 @@ from .claims import Claims, Question
 from .coverage import Coverage
 from .facts import DECISIVE, HARD, Fact, Kind
 from .index import EvidenceIndex
+from .lexicon.english import ENGLISH
 from .lexicon.language import Language
 from .lexicon.measures import MEASURE_OF
+from .order import Passage, reversed_names
 from .places import Located
 
 _REPEATED_WORDS = 2
@@ -119,6 +121,9 @@ class Matcher:
         cue = self._denial(support, [found for found in sentence if found.fact.clause in clauses], claims)
         if cue:
             return Match({}, [], cue)
+        reversed_ = self._reversed(support, claims)
+        if reversed_:
+            return Match({}, reversed_)
         unknown = self._index.sibling(self._unknown, main)
         if unknown is not None:
             return Match({}, [unknown])
@@ -182,6 +187,19 @@ class Matcher:
                 start, end = evidence.facts.cues[0]
                 return self._index.chunks[evidence.chunk].text[start:end]
         return ""
+
+    def _reversed(self, support: Iterable[int], claims: Claims) -> list[Fact]:
+        """Return the names of the claim that an evidence sentence has the other way round."""
+        if self._language is not ENGLISH:
+            return []
+        said = Passage(claims.facts, claims.text)
+        for place in support:
+            evidence = self._index.sentence(place)
+            told = Passage(evidence.facts.facts, self._index.chunks[evidence.chunk].text)
+            names = reversed_names(said, told)
+            if names:
+                return names
+        return []
 
     def _verdict(self, claims: Claims) -> Match:
         """Judge a bare yes or no by the question.
