@@ -100,9 +100,17 @@ def test_few_chunks_are_remembered_and_the_last_used_stay() -> None:
 def test_long_chunks_do_not_fill_the_memory() -> None:
     chunks = RememberedChunks(most=100, characters=20)
     first, second = chunks.index("Ten chars."), chunks.index("Ten more..")
-    chunks.index("This one is longer than all that is kept.")
     assert chunks.index("Ten chars.") is first
-    assert chunks.index("Ten more..") is second
     chunks.index("Six...")
-    assert chunks.index("Ten more..") is second
-    assert chunks.index("Ten chars.") is not first
+    assert chunks.index("Ten chars.") is first
+    assert chunks.index("Ten more..") is not second
+
+
+def test_one_chunk_that_is_longer_than_all_that_is_kept_is_kept_until_the_next() -> None:
+    chunks = RememberedChunks(most=100, characters=20)
+    small, long = chunks.index("Six..."), chunks.index("This one is longer than all that is kept.")
+    assert chunks.index("This one is longer than all that is kept.") is long
+    again = chunks.index("Six...")
+    assert again is not small
+    assert chunks.index("This one is longer than all that is kept.") is not long
+    assert chunks.index("Six...") is not again

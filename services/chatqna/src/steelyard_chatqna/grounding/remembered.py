@@ -8,15 +8,14 @@ from .chunks import read_chunk
 
 
 class RememberedChunks:
-    """Keeps the indexes of at most `most` chunks with at most `characters` together, and none of a longer one.
+    """Keeps the indexes of the last chunks: at most `most` with at most `characters` together, or one that is longer.
 
     Several threads may ask at once. Two that miss the same chunk both read it, which is a waste and no error.
     """
 
     def __init__(self, most: int, characters: int) -> None:
         self._most = most
-        self._free = characters
-        self._longest = characters
+        self._characters = self._free = characters
         self._known: OrderedDict[str, ChunkIndex] = OrderedDict()
         self._lock = Lock()
 
@@ -28,8 +27,7 @@ class RememberedChunks:
                 self._known.move_to_end(text)
                 return known
         read = ChunkIndex(read_chunk(text))
-        if len(text) <= self._longest:
-            self._keep(text, read)
+        self._keep(text, read)
         return read
 
     def _keep(self, text: str, read: ChunkIndex) -> None:
@@ -38,14 +36,14 @@ class RememberedChunks:
                 return
             self._known[text] = read
             self._free -= len(text)
-            while self._free < 0 or len(self._known) > self._most:
+            while len(self._known) > 1 and (self._free < 0 or len(self._known) > self._most):
                 forgotten, _ = self._known.popitem(last=False)
                 self._free += len(forgotten)
 
     def forget(self) -> None:
         """Forget all chunks."""
         with self._lock:
-            self._free = self._longest
+            self._free = self._characters
             self._known.clear()
 
 
