@@ -41,6 +41,21 @@ def test_the_openai_package_sees_the_kinds_of_refusal_that_it_knows(door: Door) 
     assert int(limited.value.response.headers["Retry-After"]) >= 1
 
 
+def test_the_openai_package_finds_the_model_that_answers_and_no_other(door: Door) -> None:
+    with openai.OpenAI(base_url=f"{door.gateway.url}/v1", api_key=door.public, max_retries=0) as client:
+        (listed,) = client.models.list()
+        assert client.models.retrieve(listed.id) == listed
+        with pytest.raises(openai.NotFoundError) as absent:
+            client.models.retrieve("vendor/gpt-4o")
+        assert absent.value.code == "model_not_found"
+        assert listed.id in absent.value.message
+    with (
+        openai.OpenAI(base_url=f"{door.gateway.url}/v1", api_key="sk-none", max_retries=0) as stranger,
+        pytest.raises(openai.AuthenticationError),
+    ):
+        stranger.models.retrieve(listed.id)
+
+
 def test_a_revoked_key_is_refused_by_the_gateway_that_runs(door: Door) -> None:
     key = keys(door.path, "add", "guest", "--scope", "public")
     assert door.call("GET", "/v1/models", key).status_code == 200

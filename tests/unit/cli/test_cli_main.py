@@ -1,7 +1,10 @@
 """The command as a whole: help, version, exit codes, delegation."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -111,6 +114,16 @@ def test_an_argument_that_is_not_utf8_is_refused_by_name(arguments):
     result = CliRunner().invoke(app, arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert f"argument {arguments[-1]!r} is neither UTF-8 nor the path" in result.stderr
+
+
+def test_a_name_that_the_terminal_has_no_letters_for_is_shown_by_its_code_points(tmp_path):
+    program = "from steelyard_cli.main import main; main()"
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1", "AUTH": "off", "NO_EVIDENCE_ANSWER": "保守"}
+    command = [sys.executable, "-c", program, "config", "explain"]
+    shown = subprocess.run(command, capture_output=True, check=False, env=environment, cwd=tmp_path)
+    assert shown.returncode == 0
+    assert b"\\u4fdd\\u5b88" in shown.stdout
+    assert b"Traceback" not in shown.stderr
 
 
 def test_ctrl_c_is_exit_130(monkeypatch):

@@ -19,6 +19,7 @@ from steelyard_runtime.app import Running, Service, create_app
 from steelyard_runtime.body import StrictRoute
 from steelyard_runtime.health import Probe
 from steelyard_runtime.metrics import Metrics
+from steelyard_runtime.paths import Paths
 from steelyard_runtime.settings.groups import ProcessSettings
 
 MAX_BODY_MB = 1
@@ -138,7 +139,7 @@ def sample_app(*, watch: Watch | None = None, probes: dict[str, Probe] | None = 
         description="A sample.",
         policy={"strategy": "slice"},
         errors={DomainError: ErrorCode.STORE_UNAVAILABLE},
-        openai_paths=frozenset({"/v1/domain"}),
+        openai_paths=Paths(frozenset({"/v1/domain"})),
         upload_mb={"/v1/upload": MAX_UPLOAD_MB},
     )
     return create_app(service, ProcessSettings(**{"steelyard_max_body_mb": MAX_BODY_MB} | settings), lifespan, [router])

@@ -1,5 +1,7 @@
 """The `steelyard` command."""
 
+import io
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -86,4 +88,8 @@ for group in (stack, documents, jobs, ask, replay, verify, select, evidence, key
 
 def main() -> None:
     """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the terminal's encoding lacks is shown by its code points, and ends nothing.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app()

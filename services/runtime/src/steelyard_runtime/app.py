@@ -21,6 +21,7 @@ from .guard import Guard, TokenGuard
 from .health import Health, Probe
 from .load_limit import LoadLimit
 from .metrics import Metrics
+from .paths import NO_PATHS, Paths
 from .policy import policy_hash
 from .settings.groups import ProcessSettings
 
@@ -47,7 +48,7 @@ class Service:
     errors: Mapping[type[Exception], ErrorCode] = field(default_factory=dict)
     limits: Mapping[str, int | float | None] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
-    openai_paths: frozenset[str] = frozenset()
+    openai_paths: Paths = NO_PATHS
     upload_mb: Mapping[str, int] = field(default_factory=dict)
     guard: Guard | None = None
 

@@ -17,6 +17,7 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 from . import context, logs, problems
 from .guard import HEALTH_PATHS
 from .metrics import Metrics
+from .paths import Paths
 
 _UNLIMITED = HEALTH_PATHS | {"/metrics"}
 """Paths that answer under any load: what is overloaded must still be seen to be."""
@@ -33,7 +34,7 @@ class LoadLimit:
     stage: Stage
     metrics: Metrics
     policy_hash: str
-    openai_paths: frozenset[str]
+    openai_paths: Paths
     active: int = 0
     _refused: int = 0
     _logged: float = -_LOG_S

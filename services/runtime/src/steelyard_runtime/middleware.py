@@ -17,6 +17,7 @@ from .exchange import Exchange
 from .guard import Guard
 from .load_limit import LoadLimit
 from .metrics import Metrics
+from .paths import Paths
 
 _GRACE_S = 0.05
 """How long after the deadline a request is cut off, so that what it waits for can say first why it was late."""
@@ -53,7 +54,7 @@ class RequestMiddleware:
         limits: Limits,
         policy_hash: str,
         guard: Guard,
-        openai_paths: frozenset[str],
+        openai_paths: Paths,
     ) -> None:
         self._app = app
         self._stage = stage
@@ -69,6 +70,8 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}  # whose body the server leaves out
         request = Exchange(scope, receive, send, self._limits.largest_body(scope["path"]), self._policy_hash)
         limited = self._load.counts(scope["path"])
         refused = self._load.is_full(scope["path"])
@@ -128,7 +131,7 @@ def install(
     limits: Limits,
     policy_hash: str,
     guard: Guard,
-    openai_paths: frozenset[str],
+    openai_paths: Paths,
 ) -> None:
     """Put the middleware around `app`."""
     app.add_middleware(

@@ -8,12 +8,13 @@ from pydantic import BaseModel
 
 from steelyard_contracts.errors import OpenAIErrorReply, Problem
 
+from .paths import Paths
 from .problems import MEDIA_TYPE
 
 _SCHEMAS = "#/components/schemas/"
 
 
-def install(app: FastAPI, openai_paths: frozenset[str]) -> None:
+def install(app: FastAPI, openai_paths: Paths) -> None:
     """Describe every operation's errors: problem documents, and OpenAI's error objects on `openai_paths`."""
     generate = app.openapi
 
@@ -27,7 +28,7 @@ def install(app: FastAPI, openai_paths: frozenset[str]) -> None:
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to extend the document
 
 
-def _describe(document: dict[str, Any], openai_paths: frozenset[str]) -> None:
+def _describe(document: dict[str, Any], openai_paths: Paths) -> None:
     for path, operation in _operations(document):
         if path in openai_paths:
             described = _error(

@@ -15,6 +15,7 @@ from steelyard_contracts.errors import ErrorCode, OpenAIError, OpenAIErrorReply,
 
 from . import context, logs
 from .faults import field_faults
+from .paths import NO_PATHS, Paths
 
 ErrorCodes = Mapping[type[Exception], ErrorCode]
 """Which error each of a service's domain exceptions is; a subclass follows its nearest listed parent."""
@@ -111,7 +112,7 @@ def log(error: SteelyardError, stage: Stage) -> None:
     write("request_failed", code=str(error.code), status=error.status, stage=str(error.stage or stage))
 
 
-def install(app: FastAPI, stage: Stage, codes: ErrorCodes, openai_paths: frozenset[str] = frozenset()) -> None:
+def install(app: FastAPI, stage: Stage, codes: ErrorCodes, openai_paths: Paths = NO_PATHS) -> None:
     """Register the handlers of every exception that a route may raise."""
 
     def answer(request: Request, error: SteelyardError) -> Response:

@@ -6,7 +6,9 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from steelyard_contracts.chat import ChatCompletionRequest, ChatQnARequest
+from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime.body import StrictRoute
+from steelyard_runtime.paths import Paths
 from steelyard_runtime.replies import json_reply
 
 from ..errors import ERRORS
@@ -20,7 +22,7 @@ _ANSWERED: dict[int | str, dict[str, Any]] = {
     200: {"description": "The answer, or with `stream` its chunks.", "content": {"text/event-stream": {}}}
 }
 
-OPENAI_PATHS = frozenset({"/v1/chat/completions", "/v1/models"})
+OPENAI_PATHS = Paths(frozenset({"/v1/chat/completions", "/v1/models"}), under=("/v1/models/",))
 
 
 @router.post("/v1/chat/completions", responses=_ANSWERED)
@@ -38,8 +40,21 @@ async def chatqna(body: ChatQnARequest, served: Annotated[Gateway, Depends(gatew
 @router.get("/v1/models")
 async def models(served: Annotated[Gateway, Depends(gateway)]) -> dict[str, Any]:
     """The one model that answers. Requests may name any model; replies name this one."""
-    model = {"id": served.settings.served_model, "object": "model", "created": 0, "owned_by": "steelyard"}
-    return {"object": "list", "data": [model]}
+    return {"object": "list", "data": [_described(served)]}
+
+
+@router.get("/v1/models/{model:path}")
+async def model(model: str, served: Annotated[Gateway, Depends(gateway)]) -> dict[str, Any]:
+    """The model of that name, if it is the one that answers."""
+    if model != served.settings.served_model:
+        raise SteelyardError(
+            ErrorCode.MODEL_NOT_FOUND, f"model: the one that answers is {served.settings.served_model!r}"
+        )
+    return _described(served)
+
+
+def _described(served: Gateway) -> dict[str, Any]:
+    return {"id": served.settings.served_model, "object": "model", "created": 0, "owned_by": "steelyard"}
 
 
 async def _reply(body: ChatCompletionRequest | ChatQnARequest, served: Gateway) -> Response:
