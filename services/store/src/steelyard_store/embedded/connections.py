@@ -11,7 +11,7 @@ from typing import Literal
 
 from steelyard_store.embedded.faults import typed_errors
 from steelyard_store.embedded.interruption import interruptible
-from steelyard_store.embedded.schema import check_not_foreign, check_schema
+from steelyard_store.embedded.schema import INSTANCES_DDL, check_not_foreign, check_schema
 from steelyard_store.errors import StoreClosed, StoreError, StoreNotInitialised
 
 Role = Literal["reader", "writer", "creator"]
@@ -39,6 +39,7 @@ def open_connection(path: Path, role: Role, busy_timeout_s: float) -> sqlite3.Co
     )
     try:
         if role == "reader":
+            connection.execute(INSTANCES_DDL)
             connection.execute("PRAGMA query_only = ON")
         else:
             check_not_foreign(connection)

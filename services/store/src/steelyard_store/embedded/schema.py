@@ -107,6 +107,10 @@ CREATE TABLE IF NOT EXISTS deletion (
 ) STRICT
 """
 
+# Where each term stands, one row for each time. A view of the full-text table that a connection makes for itself: it
+# holds nothing, and so is no part of the file.
+INSTANCES_DDL = "CREATE VIRTUAL TABLE temp.lexical_instance USING fts5vocab (main, lexical, instance)"
+
 
 @dataclass(frozen=True, slots=True)
 class Meta:
