@@ -10,7 +10,7 @@ LAB     ?= /tmp/steelyard-lab
 EDITABLE := $(foreach d,$(DISTS),-e services/$(d))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models demo test lint types imports unit deploy-test deploy-lint lab-test clients-test fuzz faults bench lock \
+.PHONY: help setup models demo test lint types imports unit deploy-test deploy-lint lab-test clients-test fuzz faults interference bench lock \
   generate clean
 
 help: ## Print this help
@@ -87,6 +87,10 @@ fuzz: models ## Send every service what its OpenAPI allows and forbids, with Sch
 faults: models ## Run the whole fault matrix (5 seeds) and 1,000 disconnects; `make test` runs a part of both
 	$(BIN)/python -m tests.faults.matrix --seeds 5
 	$(BIN)/python -m tests.faults.disconnects --count 1000
+
+interference: setup ## Search 100,000 times whether replies depend on other scopes, and 10,000 on ArangoDB's protocol server
+	$(BIN)/python -m tests.conformance.store.interference --store embedded --searches 100000
+	$(BIN)/python -m tests.conformance.store.interference --store arangodb --searches 10000
 
 bench: models ## Run the benchmarks; they print figures and assert nothing
 	$(BIN)/python -m tests.bench

@@ -29,9 +29,11 @@ class StoreUnderTest(Protocol):
 
     Attributes:
         flips: how many flips the concurrency tests watch; enough to meet a mixture, few enough to wait for.
+        counts_words_by_scope: whether BM25's word statistics are those of the caller's scopes alone.
     """
 
     flips: ClassVar[int]
+    counts_words_by_scope: ClassVar[bool]
 
     @property
     def address(self) -> str:
@@ -69,6 +71,7 @@ class EmbeddedUnderTest:
     """The embedded store in a temporary file."""
 
     flips = 200
+    counts_words_by_scope = True
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -103,6 +106,7 @@ class ArangoUnderTest:
     """The ArangoDB store in a database of its own, on the local protocol server."""
 
     flips = 40
+    counts_words_by_scope = False
 
     def __init__(self, address: ArangoAddress) -> None:
         self._address = address
