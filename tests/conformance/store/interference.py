@@ -41,8 +41,8 @@ from tests.conformance.store.samples import (
 
 SCOPES = ("north", "North", "north-2", "south", "east")
 """Some are alike: what is compared by prefix or without case is a leak as well."""
-_MARK = dict(zip(SCOPES, ("zirb", "zorb", "zurb", "zyrb", "zarb"), strict=True))
-"""A word that only the texts of one scope have, so that a leak can be read off any text."""
+_MARK = dict(zip(SCOPES, ("zirbé", "zorbé", "zurbé", "zyrbé", "zarbé"), strict=True))
+"""A word that only the texts of one scope have, which a leak can be read off by; no vector in Base64 has é."""
 _WORDS = tuple(f"{first}{second}" for first in ("am", "bi", "ce", "de", "em", "fj") for second in ("ber", "rch", "dar"))
 _SOURCES = ("a.txt", "b.txt", "c.txt")
 _NAMES = 40
