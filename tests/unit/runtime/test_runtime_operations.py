@@ -3,6 +3,8 @@
 import asyncio
 import json
 import logging
+import os
+import random
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,6 +26,8 @@ from .conftest import Address
 from .sample_service import sample_app
 
 CANARY = "CANARY-7f3a"
+REQUESTS = 10_000 if os.environ.get("LOG_CANARIES") == "full" else 200
+"""Requests with the canary in a random place; `LOG_CANARIES=full` sends 10,000."""
 
 
 def test_health_reports_causes_and_changes() -> None:
@@ -241,6 +245,17 @@ def _restored_logging() -> Iterator[None]:
     root.setLevel(level)
 
 
+def request_with_the_canary(rng: random.Random) -> tuple[str, str, bytes | None]:
+    """A request to any endpoint with the canary anywhere: right, of a wrong type or shape, cut off, or not JSON."""
+    value: Any = CANARY
+    for _ in range(rng.randrange(4)):
+        value = rng.choice(([value], {"text": value}, {CANARY: value}, f"{value} \n\x00\ud83d {rng.random()}"))
+    body = json.dumps({rng.choice(("text", "items", "count", "by_key", CANARY)): value}).encode()
+    body = rng.choice((body, body, body[: rng.randrange(len(body))], b"\xff" + body, CANARY.encode()))
+    path = rng.choice(("/v1/sample", "/v1/logs", f"/v1/items/{CANARY}", f"/v1/items/1?limit={CANARY}", f"/{CANARY}"))
+    return rng.choice(("POST", "POST", "GET", "PUT")), path, body
+
+
 @pytest.mark.usefixtures("_restored_logging")
 def test_no_text_of_a_request_is_logged_at_debug(
     capfd: pytest.CaptureFixture[str], serve: Callable[[FastAPI], Address]
@@ -267,6 +282,8 @@ def test_no_text_of_a_request_is_logged_at_debug(
     send("GET", f"/v1/items/{CANARY}?limit={CANARY}")
     send("GET", f"/{CANARY}")
     send("GET", "/v1/boom", None, Authorization=f"Bearer {CANARY}", Cookie=CANARY)
+    for seed in range(REQUESTS):
+        send(*request_with_the_canary(random.Random(seed)))
     with pytest.raises(http.client.IncompleteRead):
         send("GET", "/v1/breaks")
     logging.getLogger("asyncio").error("%s", CANARY, exc_info=RuntimeError(CANARY))
