@@ -15,8 +15,8 @@ from steelyard_reranker.backends.port import RerankBackend, RerankBackendError
 from steelyard_reranker.settings import RerankerSettings
 from steelyard_runtime import context
 from steelyard_runtime.blocking import Workers
+from tests.harness.model_server_double import ModelServerDouble
 from tests.harness.rerank_doubles import cohere, pinecone, tei
-from tests.harness.rerank_doubles.server import RerankDouble
 from tests.unit.models.tiny_cross_encoder import write_cross_encoder
 
 WIRE = ("tei", "cohere", "pinecone")
@@ -78,8 +78,8 @@ def sample(count: int, words: int = 4) -> list[str]:
     return [f"{' '.join(draw.choice(WORDS, size=1 + (7 * i) % (2 * words)))} {i}" for i in range(count)]
 
 
-def double_of(kind: str, **options: Any) -> RerankDouble:
-    makes: dict[str, Callable[..., RerankDouble]] = {
+def double_of(kind: str, **options: Any) -> ModelServerDouble:
+    makes: dict[str, Callable[..., ModelServerDouble]] = {
         "tei": tei.TeiDouble,
         "cohere": cohere.CohereDouble,
         "pinecone": pinecone.PineconeDouble,

@@ -12,7 +12,7 @@ from steelyard_reranker.backends.port import RerankBackendError
 from steelyard_reranker.settings import RerankerSettings
 from steelyard_runtime.blocking import Workers
 from tests.harness.rerank_doubles import cohere, tei
-from tests.harness.rerank_doubles.server import score
+from tests.harness.rerank_doubles.scores import score
 from tests.unit.models.tiny_encoder import write_tokenizer
 
 from .labs import Lab, lab, sample, within

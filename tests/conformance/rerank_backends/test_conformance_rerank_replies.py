@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from steelyard_reranker.backends.port import RerankBackendError
-from tests.harness.rerank_doubles.server import Row, rewritten, score, status
+from tests.harness.model_server_double import Row, rewritten, status
+from tests.harness.rerank_doubles.scores import score
 
 from .labs import WIRE, Lab, sample, within
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from steelyard_reranker.backends.port import RerankBackendError, RowFault
-from tests.harness.rerank_doubles.server import score
+from tests.harness.rerank_doubles.scores import score
 
 from .labs import ALL, IN_PROCESS, WIRE, Lab, sample, within
 

@@ -12,8 +12,9 @@ from aiohttp import ClientSession
 from steelyard_reranker.app import build
 from steelyard_reranker.settings import RerankerSettings
 from tests.harness.asgi_server import serving
+from tests.harness.model_server_double import ModelServerDouble, status
 from tests.harness.rerank_doubles import pinecone, tei
-from tests.harness.rerank_doubles.server import RerankDouble, score, status
+from tests.harness.rerank_doubles.scores import score
 from tests.unit.models.tiny_encoder import write_tokenizer
 
 from .labs import WIRE, double_of, remote_settings, sample
@@ -24,7 +25,7 @@ def service(
     folder: Path,
     use: Callable[[ClientSession, Any], Awaitable[None]],
     *,
-    double: RerankDouble | None = None,
+    double: ModelServerDouble | None = None,
     **settings: Any,
 ) -> None:
     """Run the real service against a double, over real HTTP."""

@@ -9,8 +9,8 @@ import pytest
 
 from steelyard_reranker.backends.port import RerankBackendError
 from steelyard_runtime import context
-from tests.harness.rerank_doubles import server
-from tests.harness.rerank_doubles.server import Fault, status
+from tests.harness import model_server_double as server
+from tests.harness.model_server_double import Fault, status
 
 from .labs import IN_PROCESS, WIRE, Lab, double_of, sample, within
 

@@ -4,13 +4,15 @@ from typing import Any
 
 from aiohttp import web
 
-from .server import RefusalError, RerankDouble, Row, only_fields, ranked, score, tokens
+from tests.harness.model_server_double import ModelServerDouble, RefusalError, Row, only_fields
+
+from .scores import ranked, score, tokens
 
 MODEL = "rerank-v3.5"
 KEY = "co-key-0123456789"
 
 
-class CohereDouble(RerankDouble):
+class CohereDouble(ModelServerDouble):
     """`documents` is the type of document that it takes, `scaled` the map from scores to what it sends."""
 
     path = "/v2/rerank"

@@ -4,13 +4,15 @@ from typing import Any
 
 from aiohttp import web
 
-from .server import RefusalError, RerankDouble, Row, only_fields, ranked, score, tokens
+from tests.harness.model_server_double import ModelServerDouble, RefusalError, Row, only_fields
+
+from .scores import ranked, score, tokens
 
 MODEL = "bge-reranker-v2-m3"
 KEY = "pc-key-0123456789"
 
 
-class PineconeDouble(RerankDouble):
+class PineconeDouble(ModelServerDouble):
     """`served` is the model that answers, whichever was asked for."""
 
     def __init__(self, **options: Any) -> None:

@@ -4,12 +4,14 @@ from typing import Any
 
 from aiohttp import web
 
-from .server import RefusalError, RerankDouble, Row, only_fields, ranked, score, tokens
+from tests.harness.model_server_double import ModelServerDouble, RefusalError, Row, only_fields
+
+from .scores import ranked, score, tokens
 
 MODEL = "BAAI/bge-reranker-v2-m3"
 
 
-class TeiDouble(RerankDouble):
+class TeiDouble(ModelServerDouble):
     """`info` is what `/info` says; `truncating` servers would cut, if a request did not forbid it."""
 
     def __init__(self, **options: Any) -> None:

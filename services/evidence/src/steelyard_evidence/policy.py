@@ -89,6 +89,7 @@ def names_reranker(settings: Mapping[str, str]) -> dict[str, str]:
 
 _WHICH_RERANKER = frozenset(
     {
+        "EMBEDDING_BACKEND",
         "EMBEDDING_MODEL_ID",
         "RERANKER_MODEL_ID",
         "RERANK_BACKEND",

@@ -119,6 +119,21 @@ class Catalogue:
             raise UnknownModelError(name, self.names)
         return self._models[name]
 
+    def default(self, role: Role) -> Model:
+        """The model of a role that is served when nobody names one; the first where several are marked."""
+        for model in self:
+            if model.role == role and model.default:
+                return model
+        raise CatalogueError(f"no model of the role {role!r} is a default")
+
+    def late_interaction(self, embedding_backend: str, embedding_model_id: str) -> Model:
+        """The embedding model that reads pairs in this process; raises UnknownModelError.
+
+        It is the one that makes the vectors where that is `local`, too. A server's model lends nobody its files, so
+        beside one it is the catalogue's default.
+        """
+        return self.model(embedding_model_id) if embedding_backend == "local" else self.default("embedding")
+
     @property
     def names(self) -> list[str]:
         """Names in file order."""

@@ -163,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    default = next(model.name for model in load_catalogue() if model.role == "llm" and model.default)
+    default = load_catalogue().default("llm").name
     parser = argparse.ArgumentParser(prog="python -m steelyard_models.llm_server", description="Local LLM server.")
     parser.add_argument("--model", default=default, help="name in the catalogue or path of a .gguf file (%(default)s)")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")

@@ -10,7 +10,6 @@ from fastapi import FastAPI
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode
 from steelyard_models.calibration import load_calibration
-from steelyard_models.catalogue import load_catalogue
 from steelyard_models.errors import ModelError
 from steelyard_runtime import logs
 from steelyard_runtime.api_key import api_key
@@ -88,7 +87,7 @@ def build(settings: RerankerSettings) -> FastAPI:
 def _declared(settings: RerankerSettings) -> dict[str, Any]:
     """What is known of the reranker before it is opened, for the policy of replies that no model had a part in."""
     if settings.rerank_backend == "local":
-        model = load_catalogue().model(settings.embedding_model_id)
+        model = settings.late_interaction_model
         return {
             "reranker": f"late-interaction:{model.name}",
             "revision": model.revision,

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from steelyard_contracts.enums import PairPolicy, WindowAggregation
+from steelyard_models.catalogue import Model, load_catalogue
 from steelyard_runtime.settings.base import Settings
 from steelyard_runtime.settings.groups import (
     AdaptiveSettings,
@@ -142,6 +143,11 @@ class RerankerSettings(
         if unread:
             raise ValueError(f"{backend} does not read {', '.join(sorted(unread))} of RERANK_DIALECT")
         return self
+
+    @property
+    def late_interaction_model(self) -> Model:
+        """The embedding model that the backend `local` reads pairs with; raises UnknownModelError."""
+        return load_catalogue().late_interaction(self.embedding_backend, self.embedding_model_id)
 
     @property
     def dialect(self) -> WireDialect:

@@ -14,17 +14,18 @@ from contextlib import (
 from pathlib import Path
 from typing import NamedTuple
 
+from steelyard_contracts.enums import Stage
 from steelyard_models.cross_encoder import declared_limit
 from steelyard_models.encoder import OnnxTextEncoder
 from steelyard_models.errors import ModelError
 from steelyard_models.fetch import locate
 from steelyard_models.tokenizer import TextTokenizer
-from steelyard_reranker.backends.http import model_server
 from steelyard_reranker.backends.open import UNKNOWN_LIMIT, open_backend
 from steelyard_reranker.backends.port import RerankBackend, RerankBackendError
 from steelyard_reranker.pairs import CrossEncoderFormat, LateInteractionFormat, PairFormat
 from steelyard_reranker.settings import RerankerSettings
 from steelyard_runtime.blocking import Workers
+from steelyard_runtime.model_server import model_server
 
 from ..embedded_default import embedded_encoder
 from ..errors import RunError
@@ -120,7 +121,7 @@ async def _of_settings(settings: RerankerSettings, remember: Path | None = None)
 
 @asynccontextmanager
 async def _of_service(url: str, token: str | None, tokenizer: Path | None) -> AsyncIterator[Opened]:
-    async with model_server(url, token) as server:
+    async with model_server(Stage.RERANKER, url, token, RerankBackendError) as server:
         facts = await ServiceFacts.ask(server)
         if facts.model_id.startswith(_LATE_INTERACTION):
             _, encoder = embedded_encoder(OnnxTextEncoder, facts.model_id.removeprefix(_LATE_INTERACTION))
@@ -143,4 +144,4 @@ def _tokenizer_of(settings: RerankerSettings) -> Path:
     if settings.rerank_backend != "local":
         return TextTokenizer(Path(settings.rerank_model_dir or "")).path
     folder = None if settings.steelyard_model_dir is None else Path(settings.steelyard_model_dir)
-    return locate(settings.embedding_model_id, folder) / "tokenizer.json"
+    return locate(settings.late_interaction_model.name, folder) / "tokenizer.json"

@@ -4,9 +4,10 @@ A score of a pointwise model depends on its own pair alone, so its texts may be 
 listwise model's may not: they are sent in one, and what is refused is refused whole.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+
+from steelyard_runtime.batches import ask_all, batches
 
 from .port import RerankBackendError, RowFault
 from .reasons import BackendReason
@@ -18,7 +19,6 @@ AskNamed = Callable[[Sequence[str]], Awaitable[tuple[list[float], str | None]]]
 
 ISOLATION_CALLS = 16
 """Requests that may be spent in all on finding refused texts; the longest of 100 takes 9."""
-_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Limits:
 async def scored(texts: Sequence[str], ask: Ask, limits: Limits) -> list[float | RowFault]:
     """Return the score of each text, or the fault of that text alone.
 
-    The first batch goes by itself, so that a server that does not work is asked once, and the others at most four at a
-    time. Raises RerankBackendError when any batch fails: scores of half of the texts are no reply.
+    See `ask_all` for how they are sent. Raises RerankBackendError when any batch fails: scores of half of the texts are
+    no reply.
     """
     scores: list[float | RowFault | None] = [None] * len(texts)
     sendable = []
@@ -46,8 +46,8 @@ async def scored(texts: Sequence[str], ask: Ask, limits: Limits) -> list[float |
             )
         else:
             sendable.append((row, size))
-    batches = list(_batches(sendable, limits))
-    if len(batches) > 1 and not limits.pointwise:
+    parts = list(batches(sendable, limits.rows, limits.text_bytes))
+    if len(parts) > 1 and not limits.pointwise:
         raise RerankBackendError(
             BackendReason.REJECTED,
             f"{len(texts)} texts do not fit one request, and a listwise model's can not be split",
@@ -58,9 +58,7 @@ async def scored(texts: Sequence[str], ask: Ask, limits: Limits) -> list[float |
         for row, score in (await isolation.scores(batch)).items():
             scores[row] = score
 
-    if batches:
-        await score(batches[0])
-    await _all(score, batches[1:])
+    await ask_all(score, parts)
     return [score for score in scores if score is not None]
 
 
@@ -83,45 +81,6 @@ async def scored_by_one(
     if len(named) > 1:
         raise RerankBackendError(BackendReason.BAD_REPLY, f"the batches were scored by {' and '.join(sorted(named))}")
     return scores, next(iter(named), None)
-
-
-async def _all(score: Callable[[Sequence[int]], Awaitable[None]], batches: Sequence[Sequence[int]]) -> None:
-    """Score all batches, a few at a time; the first failure cancels the others and is raised as it is."""
-    slots = asyncio.Semaphore(_AT_ONCE)
-    failed = False
-
-    async def one(batch: Sequence[int]) -> None:
-        nonlocal failed
-        async with slots:
-            if failed:  # the slot is free because of that, and nobody has been cancelled yet
-                return
-            try:
-                await score(batch)
-            except RerankBackendError:
-                failed = True
-                raise
-
-    tasks = [asyncio.ensure_future(one(batch)) for batch in batches]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _batches(rows: Sequence[tuple[int, int]], limits: Limits) -> Iterator[list[int]]:
-    """Consecutive rows, given with their sizes in bytes, as many together as fit."""
-    batch: list[int] = []
-    held = 0
-    for row, size in rows:
-        if batch and (len(batch) == limits.rows or held + size > limits.text_bytes):
-            yield batch
-            batch, held = [], 0
-        batch.append(row)
-        held += size
-    if batch:
-        yield batch
 
 
 class _Isolation:

@@ -1,4 +1,4 @@
-"""The rules of `http.py` for an SDK that brings its own HTTP client: bounded, uncompressed, strict JSON.
+"""The rules of `model_server` for an SDK that brings its own HTTP client: bounded, uncompressed, strict JSON.
 
 httpx would unpack a reply of a few kilobytes to gigabytes, and the SDK would take the last of two equal keys.
 """
@@ -8,8 +8,8 @@ from json import JSONDecodeError
 import httpx
 
 from steelyard_runtime import strict_json
+from steelyard_runtime.model_server import MAX_REPLY_BYTES
 
-from .http import MAX_REPLY_BYTES
 from .port import RerankBackendError
 from .reasons import BackendReason
 

@@ -9,12 +9,13 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from steelyard_runtime.model_server import ModelServer, reason_of_status
+from steelyard_runtime.spaced import Spaced
+
 from .batching import Limits, scored_by_one
-from .http import ModelServer, reason_of_status
 from .port import RerankBackendError, RowFault
 from .reasons import BackendReason
 from .rows import scores_of
-from .spaced import Spaced
 from .wire_dialect import WireDialect
 
 MAX_ROWS = 1000

@@ -6,7 +6,7 @@ It is training-free, and no cross-encoder: query and text are read apart, so a p
 from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard_models.catalogue import load_catalogue
+from steelyard_models.catalogue import Model
 from steelyard_models.encoder import GoOn, OnnxTextEncoder
 from steelyard_models.fetch import locate
 from steelyard_models.local_reranker import LateInteractionReranker
@@ -20,11 +20,10 @@ class LocalBackend(InProcessBackend):
     """Scores by MaxSim. Raises steelyard_models' errors when the model's files are absent or damaged."""
 
     def __init__(
-        self, model_id: str, model_dir: Path | None, threads: int, *, scoring: Workers, probing: Workers
+        self, model: Model, model_dir: Path | None, threads: int, *, scoring: Workers, probing: Workers
     ) -> None:
         super().__init__(scoring=scoring, probing=probing)
-        model = load_catalogue().model(model_id)
-        encoder = OnnxTextEncoder(locate(model_id, model_dir), threads=threads, max_tokens=model.max_tokens)
+        encoder = OnnxTextEncoder(locate(model.name, model_dir), threads=threads, max_tokens=model.max_tokens)
         self.model_id = f"late-interaction:{model.name}"
         self.revision = model.revision
         self.format = LateInteractionFormat(encoder.tokenizer, encoder.max_tokens)

@@ -6,20 +6,21 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from steelyard_contracts.enums import Stage
 from steelyard_models.cross_encoder import declared_limit as files_limit
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_runtime.api_key import api_key
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.breaker import CircuitBreaker
+from steelyard_runtime.model_server import model_server
 
 from ..pairs.format import CrossEncoderFormat, PairFormat
 from ..settings import RerankerSettings
 from .cohere import CohereBackend
 from .guarded import Guarded
-from .http import model_server
 from .local import LocalBackend
 from .onnx import OnnxBackend
-from .port import RerankBackend
+from .port import RerankBackend, RerankBackendError
 from .tei import TeiBackend
 
 UNKNOWN_LIMIT = 1_000_000
@@ -49,7 +50,7 @@ async def open_backend(
     if settings.rerank_backend == "local":
         folder = None if settings.steelyard_model_dir is None else Path(settings.steelyard_model_dir)
         local = LocalBackend(
-            settings.embedding_model_id, folder, settings.rerank_threads, scoring=scoring, probing=probing
+            settings.late_interaction_model, folder, settings.rerank_threads, scoring=scoring, probing=probing
         )
         yield OpenBackend(_in_process(local), local.format)
     elif settings.rerank_backend == "onnx":
@@ -79,7 +80,7 @@ async def _remote(settings: RerankerSettings, declared_limit: int | None) -> Asy
             backend = PineconeBackend(inference, model_id, pair_format)
             yield OpenBackend(_guarded(backend, settings), pair_format)
         return
-    async with model_server(settings.rerank_url or "", key) as server:
+    async with model_server(Stage.RERANKER, settings.rerank_url or "", key, RerankBackendError) as server:
         if settings.rerank_backend == "tei":
             backend = TeiBackend(server, model_id, pair_format=pair_format, declared_limit=declared_limit)
         else:

@@ -18,15 +18,16 @@ from pinecone.errors.exceptions import (
     PineconeTimeoutError,
 )
 
+from steelyard_runtime.model_server import reason_of_status, retry_after_s
+from steelyard_runtime.spaced import Spaced
+
 from ..pairs.format import CrossEncoderFormat
 from .batching import Limits, scored_by_one
 from .bounded_transport import BoundedTransport
-from .http import reason_of_status, retry_after_s
 from .port import RerankBackendError, RowFault
 from .reasons import BackendReason
 from .rows import scores_of
 from .scale import Scale
-from .spaced import Spaced
 
 MAX_ROWS = 100
 """Documents that the service takes in one call."""

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from functools import partial
 
+from steelyard_runtime.model_server import ModelServer
+from steelyard_runtime.tei_info import Declared, TeiInfo, check_info, misdeclared, read_info
+
 from ..pairs.format import CrossEncoderFormat
 from .batching import Limits, scored
-from .http import ModelServer
 from .port import RerankBackendError, RowFault
 from .reasons import BackendReason
 from .rows import scores_of
 from .scale import Scale
-from .tei_info import TeiInfo, check_info, read_info
 
 MAX_ROWS = 32
 """More would save no time, since the server batches by itself, and would make a slow request slower to give up."""
@@ -74,8 +75,8 @@ class TeiBackend:
 
     async def _look(self) -> TeiInfo:
         try:
-            info = read_info(await self._server.get("/info"))
-            check_info(info, self.model_id, self._declared_limit)
+            info = read_info(await self._server.get("/info"), RerankBackendError)
+            self._check(info)
         except RerankBackendError as error:
             # A server that is only slow or busy is still the one that was looked at.
             if error.reason not in (BackendReason.TIMEOUT, BackendReason.OVERLOADED):
@@ -85,6 +86,16 @@ class TeiBackend:
             self._format.limit = info.max_input_length
         self._info, self._checked = info, True
         return info
+
+    def _check(self, info: TeiInfo) -> None:
+        advice = "serve a cross-encoder with one label"
+        check_info(info, Declared("reranker", self.model_id, "RERANKER_MODEL_ID", advice), RerankBackendError)
+        if self._declared_limit is not None and info.max_input_length < self._declared_limit:
+            raise misdeclared(
+                RerankBackendError,
+                f"it reads {info.max_input_length} tokens of a pair, {self._declared_limit} are declared; lower"
+                " RERANK_PAIR_BUDGET_TOKENS, or raise its --max-batch-tokens",
+            )
 
     async def _ask(self, query: str, texts: Sequence[str]) -> list[float]:
         sent = {"query": query, "texts": list(texts), "truncate": False, "raw_scores": False, "return_text": False}

@@ -15,6 +15,7 @@ from .types import (
     IntSetting,
     NamesSetting,
     OptionalCosineSetting,
+    OptionalPathSetting,
     OptionalProbabilitySetting,
     OptionalTextSetting,
     StoreNameSetting,
@@ -118,9 +119,36 @@ class StoreSettings(Settings):
 class EmbeddingModelSettings(ModelFolderSettings):
     """Which model makes the vectors."""
 
-    embedding_model_id: str = Field(
-        default="all-minilm-l6-v2", min_length=1, description="Embedding model; recorded in the store and checked."
+    embedding_backend: Literal["local", "tei", "openai"] = Field(
+        default="local",
+        description="Who makes vectors: a model of the catalogue in this process, TEI, or OpenAI's dialect.",
     )
+    embedding_model_id: str = Field(
+        default="all-minilm-l6-v2",
+        min_length=1,
+        description="Embedding model, as its server names it where there is one; recorded in the store and checked.",
+    )
+
+
+class EmbeddingTokenizerSettings(EmbeddingModelSettings):
+    """How what the model reads is measured."""
+
+    embedding_model_dir: OptionalPathSetting = Field(
+        default=None,
+        description="Folder with the tokenizer.json of a server's embedding model, by which texts are measured.",
+    )
+
+    @model_validator(mode="after")
+    def _a_servers_model_has_a_tokenizer(self) -> Self:
+        backend = f"EMBEDDING_BACKEND={self.embedding_backend}"
+        if self.embedding_backend == "local" and self.embedding_model_dir is not None:
+            raise ValueError(f"{backend} reads no EMBEDDING_MODEL_DIR; STEELYARD_MODEL_DIR has its files")
+        if self.embedding_backend != "local" and self.embedding_model_dir is None:
+            raise ValueError(
+                f"{backend} needs EMBEDDING_MODEL_DIR, a folder with the model's tokenizer.json: nothing is embedded"
+                " that was not measured"
+            )
+        return self
 
 
 class LlmModelSettings(Settings):

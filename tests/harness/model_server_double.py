@@ -1,4 +1,4 @@
-"""What the doubles of the reranking servers share: a real HTTP server, scores by hash, and faults on its wire.
+"""What the doubles of model servers share: a real HTTP server that answers with rows, and faults on its wire.
 
 A double follows its provider's documented contract and refuses a request that does not: an unknown field, a wrong type,
 more documents or bytes than the provider takes.
@@ -6,9 +6,8 @@ more documents or bytes than the provider takes.
 
 import asyncio
 import gzip
-import hashlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any, Self
 
 from aiohttp import web
@@ -22,18 +21,6 @@ BODY_LIMIT = 2_000_000
 """Bytes that TEI and Pinecone take in one request."""
 
 
-def score(query: str, text: str) -> float:
-    """A pure function of one pair in [0, 1]; texts that begin with `tie` all have the same."""
-    if text.startswith("tie"):
-        return 0.5
-    return int.from_bytes(hashlib.sha256(f"{query}\0{text}".encode()).digest()[:6]) / 2**48
-
-
-def tokens(query: str, text: str) -> int:
-    """The double's tokens of a pair: words, and three special tokens."""
-    return len(query.split()) + len(text.split()) + 3
-
-
 class RefusalError(Exception):
     """The double refuses a request."""
 
@@ -43,10 +30,10 @@ class RefusalError(Exception):
         self.message = message
 
 
-class RerankDouble:
+class ModelServerDouble:
     """One running server. `alter` changes the rows of its replies, `fault` replaces whole replies.
 
-    `calls` are the bodies of the requests for scores, `looks` counts the others. `look_now` makes the service that uses
+    `calls` are the bodies of the requests for rows, `looks` counts the others. `look_now` makes the service that uses
     the double look at it, as it does every two seconds.
     """
 
@@ -67,7 +54,7 @@ class RerankDouble:
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 * 2**20)
-        app.router.add_post(self.path, self._rerank)
+        app.router.add_post(self.path, self._answer)
         self.add_routes(app)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
@@ -89,10 +76,10 @@ class RerankDouble:
         await self.__aenter__()
 
     def add_routes(self, app: web.Application) -> None:
-        """Add what the provider offers besides scores."""
+        """Add what the provider offers besides rows."""
 
     def rows(self, body: dict[str, Any]) -> list[Row]:
-        """Validate a request strictly and score it; raises RefusalError."""
+        """Validate a request strictly and answer it; raises RefusalError."""
         raise NotImplementedError
 
     def reply(self, body: dict[str, Any], rows: Any) -> Any:
@@ -106,7 +93,7 @@ class RerankDouble:
     def authorise(self, request: web.Request) -> None:
         """Raise RefusalError for a request without the right key."""
 
-    async def _rerank(self, request: web.Request) -> web.StreamResponse:
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
         data = await request.read()
         self.heads.append(dict(request.headers))
         try:
@@ -165,11 +152,6 @@ def only_fields(body: Any, required: dict[str, type], optional: dict[str, type],
     missing = set(required) - set(body)
     if missing:
         raise RefusalError(status, f"missing {sorted(missing)}")
-
-
-def ranked(rows: Sequence[Row], key: str) -> list[Row]:
-    """Rows as providers send them: best first."""
-    return sorted(rows, key=lambda row: -row[key])
 
 
 def status(code: int, body: bytes = b"{}", kind: str = "application/json", **headers: str) -> Fault:
