@@ -37,6 +37,8 @@ CONTAINER = frozenset(
         "CHATQNA_PORT",
         "DATAPREP_PORT",
         "DATAPREP_URL",
+        "EMBEDDING_API_KEY_FILE",
+        "EMBEDDING_MODEL_DIR",
         "EMBEDDING_PORT",
         "EMBEDDING_URL",
         "LEDGER_PATH",

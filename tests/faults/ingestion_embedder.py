@@ -8,8 +8,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
+from steelyard_models.catalogue import load_catalogue
+
 DIMENSION = 16
-MODEL = {"id": "double", "revision": "1", "dimension": DIMENSION}
+TOKENIZER = next(file.sha256 for file in load_catalogue().default("embedding").files if file.name == "tokenizer.json")
+"""What dataprep measures with when nothing is set."""
+MODEL = {"id": "double", "revision": "1", "dimension": DIMENSION, "tokenizer": TOKENIZER}
 
 
 def vector_of(text: str) -> np.ndarray:
@@ -47,7 +51,7 @@ class EmbedderDouble:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                self._answer({"models": {"embedding": MODEL}})
+                self._answer({"limits": {"max_tokens": 512}, "models": {"embedding": MODEL}})
 
             def do_POST(self) -> None:
                 texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]

@@ -14,6 +14,7 @@ from steelyard_contracts.enums import FileStatus, Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_contracts.vectors import Vector
 from steelyard_dataprep.catalogue import Catalogue
+from steelyard_dataprep.embedding import ChunkMeasure, MeasureMismatchError
 from steelyard_dataprep.identity import content_hash, document_id
 from steelyard_dataprep.ingestion import Ingestion, Source
 from steelyard_dataprep.intakes import Intake, Intakes
@@ -52,12 +53,13 @@ class FakeEmbedding:
     """The embedding service as ingestion sees it; `spoil` changes its replies."""
 
     def __init__(self) -> None:
-        self.model = {"id": "fake", "revision": "1", "dimension": DIMENSION}
+        self.model = {"id": "fake", "revision": "1", "dimension": DIMENSION, "tokenizer": "words"}
+        self.max_tokens: Any = 64
         self.batches: list[list[str]] = []
         self.spoil = lambda data: data
 
     async def get_json(self, _path: str, _timeout_s: float) -> Any:
-        return {"models": {"embedding": self.model}}
+        return {"limits": {"max_tokens": self.max_tokens}, "models": {"embedding": self.model}}
 
     async def post(self, _path: str, request: EmbeddingRequest, _reply: type[EmbeddingResponse]) -> EmbeddingResponse:
         texts = list(request.input)
@@ -102,6 +104,7 @@ class Bench:
             self.workers,
             self.parser,
             self.parser.size,
+            ChunkMeasure("words", max_tokens + 2),
             self.intakes,
             Quarantine(path.with_name("quarantine"), ParseLimits()),
         )
@@ -260,7 +263,7 @@ async def test_a_full_disk_is_not_acknowledged(bench: Bench, monkeypatch: pytest
 
 async def test_a_store_of_another_model_is_refused_by_name(bench: Bench) -> None:
     await bench.take_in("notes.md", TEXT.encode())
-    bench.embedding.model = {"id": "other", "revision": "2", "dimension": DIMENSION}
+    bench.embedding.model = {**bench.embedding.model, "id": "other", "revision": "2"}
     result = await bench.take_in("more.md", TEXT.encode())
     assert result.error is not None
     assert result.error.code is ErrorCode.STORE_UNAVAILABLE
@@ -394,3 +397,27 @@ async def test_a_busy_machine_puts_nothing_into_quarantine(bench: Bench) -> None
 async def test_one_crash_costs_nothing_but_a_second_try(bench: Bench) -> None:
     bench.parser.error, bench.parser.times = ParserCrashedError("a.md", "Killed"), 1
     assert (await bench.take_in("a.md", TEXT.encode())).status is FileStatus.PUBLISHED
+
+
+async def test_chunks_that_the_embedding_service_would_not_read_whole_are_not_cut(bench: Bench) -> None:
+    bench.embedding.max_tokens = 42
+    await bench.ingestion.prepare()
+    bench.embedding.max_tokens = 41
+    result = await bench.take_in("a.txt", b"Some words.")
+    assert result.error is not None
+    assert result.error.code is ErrorCode.NOT_READY
+    assert "fake reads 41; lower CHUNK_MAX_TOKENS by 1" in result.error.detail
+    assert bench.embedding.batches == []
+
+
+async def test_chunks_are_not_cut_by_another_tokenizer_than_the_embedding_services(bench: Bench) -> None:
+    bench.embedding.model = {**bench.embedding.model, "tokenizer": "letters"}
+    with pytest.raises(MeasureMismatchError, match=r"\(letters\) than dataprep \(words\)"):
+        await bench.ingestion.prepare()
+
+
+@pytest.mark.parametrize("limit", [None, "many"])
+async def test_an_embedding_service_that_names_no_limit_yet_gets_nothing(bench: Bench, limit: Any) -> None:
+    bench.embedding.max_tokens = limit
+    with pytest.raises(UpstreamError, match="does not say how it measures texts"):
+        await bench.ingestion.prepare()

@@ -1,5 +1,6 @@
 """A model whose vectors are a pure function of the text, and whose runs a test can hold up one by one."""
 
+import asyncio
 import hashlib
 import threading
 from collections.abc import Sequence
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from steelyard_embedding.backend import Vectors
+from steelyard_embedding.backends.port import Vectors
 
 DIMENSION = 8
 TIMEOUT_S = 20
@@ -26,6 +27,9 @@ class FakeModel:
     revision: str = "r1"
     dimension: int = DIMENSION
     max_tokens: int = 6
+    tokenizer_sha256: str = "t1"
+    runs_at_once: int = 1
+    probe_interval_s: float = 0.0
     refuse: frozenset[str] = frozenset()
     hold: bool = False
     runs: list[list[str]] = field(default_factory=list)
@@ -41,7 +45,18 @@ class FakeModel:
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(text.split()) + 2 for text in texts]
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    async def look(self) -> None:
+        """It is always there."""
+
+    async def embed(self, texts: Sequence[str], *, deadline: float | None = None, probing: bool = False) -> Vectors:
+        del deadline, probing
+        return await asyncio.to_thread(self.vectors, texts)
+
+    async def run(self, texts: Sequence[str], deadline: float | None) -> Vectors:
+        """What a batcher calls."""
+        return await self.embed(texts, deadline=deadline)
+
+    def vectors(self, texts: Sequence[str]) -> Vectors:
         self.runs.append(list(texts))
         if self.hold:
             self.begun.release()

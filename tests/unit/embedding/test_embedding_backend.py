@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from steelyard_embedding.backend import EmbeddingBackendError, ModelChangedError, checked, same_direction
+from steelyard_embedding.backends.port import EmbeddingBackendError, ModelChangedError, checked, same_direction
 
 
 def vectors(*rows: list[float]) -> np.ndarray:

@@ -1,33 +1,33 @@
 """Concurrent requests share runs of the model; nobody gets another's vectors, errors or cancellation."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from contextvars import Context
 
 import numpy as np
 import pytest
 
-from steelyard_embedding.backend import EmbeddingBackendError
+from steelyard_contracts.enums import Stage
+from steelyard_contracts.errors import ErrorCode, UpstreamError
+from steelyard_embedding.backends.port import EmbeddingBackendError, Vectors
 from steelyard_embedding.batching import MicroBatcher
 from steelyard_runtime import context
-from steelyard_runtime.blocking import Workers
 
 from .fake_model import FakeModel, vector_of
 
 
 @asynccontextmanager
-async def batching(model: FakeModel, max_texts: int = 4) -> AsyncIterator[MicroBatcher]:
-    workers = Workers("test", threads=1)
+async def batching(model: FakeModel, max_texts: int = 4, at_once: int = 1) -> AsyncIterator[MicroBatcher]:
     try:
-        yield MicroBatcher(model.embed, workers, max_texts)
+        yield MicroBatcher(model.run, max_texts, at_once)
     finally:
         model.let_go()
-        workers.close()
 
 
-def run(model: FakeModel, use: Callable[[MicroBatcher], Awaitable[None]], max_texts: int = 4) -> None:
+def run(model: FakeModel, use: Callable[[MicroBatcher], Awaitable[None]], max_texts: int = 4, at_once: int = 1) -> None:
     async def main() -> None:
-        async with batching(model, max_texts) as batcher:
+        async with batching(model, max_texts, at_once) as batcher:
             await use(batcher)
 
     asyncio.run(main())
@@ -184,7 +184,7 @@ def test_a_request_that_left_a_failing_run_is_not_tried_alone() -> None:
 def test_the_runs_do_not_carry_the_context_of_the_request_that_began_them() -> None:
     seen: list[str | None] = []
 
-    def embed(texts: object) -> object:
+    async def embed(_texts: object, _deadline: object) -> object:
         try:
             seen.append(context.current().request_id)
         except LookupError:
@@ -193,12 +193,70 @@ def test_the_runs_do_not_carry_the_context_of_the_request_that_began_them() -> N
 
     async def main() -> None:
         context.bind(context.RequestContext("first", asyncio.get_running_loop().time() + 20))
-        workers = Workers("test", threads=1)
-        await MicroBatcher(embed, workers, 4).embed(["a"])  # type: ignore[arg-type]
-        workers.close()
+        await MicroBatcher(embed, 4).embed(["a"])  # type: ignore[arg-type]
 
     asyncio.run(main())
     assert seen == [None]
+
+
+@pytest.mark.parametrize("code", ["upstream_unreachable", "upstream_timeout", "overloaded", "model_unavailable"])
+def test_a_failure_that_no_text_has_caused_is_everybodys_and_asks_once(code: str) -> None:
+    model = FakeModel(hold=True)
+
+    async def use(batcher: MicroBatcher) -> None:
+        first = await held(model, batcher, "first")
+        waiting = await queued(batcher, ["a"], ["b"])
+        asked = []
+
+        def dead(texts: Sequence[str]) -> Vectors:
+            asked.append(list(texts))
+            raise UpstreamError(ErrorCode(code), "dead", stage=Stage.EMBEDDING)
+
+        model.vectors = dead  # type: ignore[method-assign]
+        model.let_go()
+        await first
+        for task in waiting:
+            with pytest.raises(UpstreamError, match="dead"):
+                await task
+        assert asked == [["a", "b"]]
+
+    run(model, use)
+
+
+def test_a_backend_that_works_on_several_runs_gets_several() -> None:
+    model = FakeModel(hold=True)
+
+    async def use(batcher: MicroBatcher) -> None:
+        first, second = await held(model, batcher, "first"), await held(model, batcher, "second")
+        waiting = await queued(batcher, ["a"], ["b"])
+        model.let_go()
+        for task, text in zip((first, second, *waiting), ("first", "second", "a", "b"), strict=True):
+            expect(await task, text)
+
+    run(model, use, at_once=2)
+    assert model.runs == [["first"], ["second"], ["a", "b"]]
+
+
+def test_a_run_has_as_much_time_as_the_request_that_waits_longest() -> None:
+    given: list[float | None] = []
+
+    async def embed(_texts: Sequence[str], deadline: float | None) -> Vectors:
+        given.append(deadline)
+        return np.array([vector_of("a")] * len(_texts))
+
+    async def main() -> None:
+        batcher = MicroBatcher(embed, 4)
+        for deadlines in ((1e6, 2e6), (1e6, None)):
+            tasks = []
+            for deadline in deadlines:
+                made = Context()
+                if deadline is not None:
+                    made.run(context.bind, context.RequestContext("r", deadline))
+                tasks.append(asyncio.create_task(batcher.embed(["a"]), context=made))
+            await asyncio.gather(*tasks)
+
+    asyncio.run(main())
+    assert given == [2e6, None]
 
 
 def test_closing_refuses_what_waits_and_what_comes() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
-from steelyard_embedding.backend import PROBE_TEXT, EmbeddingBackendError, ModelChangedError, Vectors
+from steelyard_embedding.backends.port import PROBE_TEXT, EmbeddingBackendError, ModelChangedError, Vectors
 from steelyard_embedding.embedder import Embedder, open_embedder
 
 from .fake_model import FakeModel, vector_of
@@ -88,7 +88,7 @@ def test_the_probe_is_quiet_while_the_model_stays_and_loud_when_it_is_replaced()
     async def use(embedder: Embedder) -> None:
         await embedder.probe()
         await embedder.probe()
-        model.embed = lambda texts: np.array([-vector_of(text) for text in texts])  # type: ignore[method-assign]
+        model.vectors = lambda texts: np.array([-vector_of(text) for text in texts])  # type: ignore[method-assign]
         with pytest.raises(ModelChangedError):
             await embedder.probe()
         # The model at start stays the measure: a replaced one does not become normal by being looked at.
@@ -102,7 +102,7 @@ def test_a_probe_of_another_dimension_is_a_backend_error() -> None:
     model = FakeModel()
 
     async def use(embedder: Embedder) -> None:
-        model.embed = lambda texts: np.ones((len(texts), 3), dtype=np.float32)  # type: ignore[method-assign]
+        model.vectors = lambda texts: np.ones((len(texts), 3), dtype=np.float32)  # type: ignore[method-assign]
         with pytest.raises(EmbeddingBackendError, match="shape"):
             await embedder.probe()
 
@@ -113,7 +113,7 @@ def test_the_probe_answers_while_the_model_is_busy() -> None:
     model = FakeModel()
 
     async def use(embedder: Embedder) -> None:
-        original = model.embed
+        original = model.vectors
 
         def busy(texts: Sequence[str]) -> Vectors:
             if list(texts) != [PROBE_TEXT]:
@@ -121,7 +121,7 @@ def test_the_probe_answers_while_the_model_is_busy() -> None:
                 assert model.permits.acquire(timeout=20)
             return original(texts)
 
-        model.embed = busy  # type: ignore[method-assign]
+        model.vectors = busy  # type: ignore[method-assign]
         request = asyncio.create_task(embedder.embed(["long work"]))
         await asyncio.to_thread(model.wait_until_begun)
         async with asyncio.timeout(10):
@@ -135,7 +135,7 @@ def test_the_probe_answers_while_the_model_is_busy() -> None:
 
 def test_a_model_that_has_no_probe_vector_does_not_start() -> None:
     model = FakeModel()
-    model.embed = lambda texts: np.zeros((len(texts), 8), dtype=np.float32)  # type: ignore[method-assign]
+    model.vectors = lambda texts: np.zeros((len(texts), 8), dtype=np.float32)  # type: ignore[method-assign]
 
     async def main() -> None:
         async with open_embedder(model, 4):
@@ -150,7 +150,7 @@ def test_a_missing_row_in_a_shared_run_never_shifts_vectors_to_another_request()
     model = FakeModel()
 
     async def use(embedder: Embedder) -> None:
-        original = model.embed
+        original = model.vectors
         held = True
 
         def lossy(texts: Sequence[str]) -> Vectors:
@@ -162,7 +162,7 @@ def test_a_missing_row_in_a_shared_run_never_shifts_vectors_to_another_request()
             rows = original(texts)
             return rows[1:] if len(texts) > 1 else rows
 
-        model.embed = lossy  # type: ignore[method-assign]
+        model.vectors = lossy  # type: ignore[method-assign]
         first = asyncio.create_task(embedder.embed(["first"]))
         await asyncio.to_thread(model.wait_until_begun)
         waiting = [asyncio.create_task(embedder.embed([text])) for text in ("a", "b", "c")]

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from steelyard_runtime.settings.base import Settings, SettingsError
-from steelyard_runtime.settings.groups import EmbeddingModelSettings, ServiceTokenSettings
+from steelyard_runtime.settings.groups import EmbeddingTokenizerSettings, ServiceTokenSettings
 from steelyard_runtime.settings.types import IntSetting, OptionalTextSetting
 
 from .errors import ConfigurationError
@@ -28,7 +28,7 @@ class AccessSettings(ServiceTokenSettings):
             raise ConfigurationError(str(error)) from None
 
 
-class ModelServerSettings(EmbeddingModelSettings):
+class ModelServerSettings(EmbeddingTokenizerSettings):
     """The model server that `steelyard up` starts; what it serves is the gateway's to say."""
 
     llm_port: Annotated[IntSetting, Field(ge=0, le=65535)] = Field(

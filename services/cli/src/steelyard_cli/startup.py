@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from steelyard_chatqna.settings import ChatqnaSettings
 
+from . import model_files
 from .doctor import stack
 from .doctor.finding import Level
 from .errors import ConfigurationError, StackError
@@ -48,12 +49,13 @@ def make_plan(*, attached: bool) -> Plan:
 def check_models(plan: Plan) -> None:
     """Raise ConfigurationError naming every model of the plan whose files are not there or are not the right ones."""
     command = CommandSettings.load()
-    names = [command.embedding_model_id]
+    names = model_files.needed()
     if any(service.name == LLM.name for service in plan.services):
         names.append(ChatqnaSettings.load().llm_model_id)
-    failed = [
-        finding for name in names if (finding := stack.model(name, command.steelyard_model_dir)).level is Level.FAIL
-    ]
+    findings = [stack.model(name, command.steelyard_model_dir) for name in names]
+    if command.embedding_model_dir is not None:
+        findings.append(stack.tokenizer(command.embedding_model_dir))
+    failed = [finding for finding in findings if finding.level is Level.FAIL]
     if failed:
         raise ConfigurationError(
             "\n".join(f"{finding.name}: {finding.found}" for finding in failed),

@@ -75,7 +75,14 @@ class ConfiguredStore:
     def initialise(self) -> StoreReport:
         """Create it for the settings' embedding model; raises ConfigurationError for one that is in no catalogue."""
         try:
-            model = load_catalogue().model(EmbeddingModelSettings.load().embedding_model_id)
+            settings = EmbeddingModelSettings.load()
+            if settings.embedding_backend != "local":
+                raise ConfigurationError(
+                    f"EMBEDDING_BACKEND={settings.embedding_backend}: only the running embedding service knows the"
+                    " revision and the dimension of its server's model",
+                    hint="Start the services: dataprep creates the store when the embedding service is ready.",
+                )
+            model = load_catalogue().model(settings.embedding_model_id)
         except (SettingsError, ModelError) as error:
             raise ConfigurationError(str(error)) from None
         if model.dimension is None:

@@ -76,6 +76,26 @@ class RunningModel(NamedTuple):
     dimension: int
 
 
+class TextMeasure(NamedTuple):
+    """How an embedding service measures texts.
+
+    `max_tokens` is the longest one, special tokens included; `tokenizer` the SHA-256 of its tokenizer.json.
+    """
+
+    max_tokens: int
+    tokenizer: str
+
+
+def measure_of(info: Any) -> TextMeasure:
+    """How the embedding service's `/info` says that texts are measured; raises UpstreamError `upstream_bad_reply`."""
+    try:
+        return TextMeasure(int(info["limits"]["max_tokens"]), str(info["models"]["embedding"]["tokenizer"]))
+    except (KeyError, TypeError, ValueError):
+        raise UpstreamError(
+            ErrorCode.UPSTREAM_BAD_REPLY, "embedding does not say how it measures texts", stage=Stage.EMBEDDING
+        ) from None
+
+
 def model_of(info: Any) -> RunningModel:
     """The model that the embedding service's `/info` names; raises UpstreamError `upstream_bad_reply` without one."""
     try:

@@ -14,7 +14,7 @@ from steelyard_models.errors import ModelError
 from steelyard_models.fetch import locate
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_runtime import context
-from steelyard_runtime.app import Running, Service, create_app, service_token
+from steelyard_runtime.app import Facts, Running, Service, create_app, service_token
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.http import Upstream
 from steelyard_runtime.metrics import Metrics
@@ -22,6 +22,7 @@ from steelyard_store import opening
 from steelyard_store.errors import InvalidQuery, StoreError
 
 from .catalogue import Catalogue
+from .embedding import ChunkMeasure
 from .fetching import LinkFetcher
 from .ingestion import Ingestion
 from .intakes import Intakes
@@ -41,11 +42,12 @@ _MIB = 2**20
 def build(settings: DataprepSettings) -> FastAPI:
     """Build the app.
 
-    Raises UnknownModelError, and ValueError for chunks that the embedding model could not read, or for a password file
-    of the store that holds none.
+    Raises UnknownModelError, and ValueError for chunks that would overlap whole, or for a password file of the store
+    that holds none.
     """
     location = opening.locate(settings)
-    model = load_catalogue().model(settings.embedding_model_id)
+    if settings.embedding_backend == "local":
+        load_catalogue().model(settings.embedding_model_id)
     size = ChunkSize(settings.chunk_max_tokens, settings.chunk_overlap_tokens)
     if size.overlap_tokens >= size.max_tokens:
         raise ValueError(
@@ -62,7 +64,6 @@ def build(settings: DataprepSettings) -> FastAPI:
             ModelError: ErrorCode.MODEL_UNAVAILABLE,
         },
         limits={"max_file_mb": settings.dataprep_max_file_mb, "max_upload_mb": settings.dataprep_max_upload_mb},
-        models={"tokenizer": {"id": model.name, "revision": model.revision}},
         upload_mb={UPLOAD_PATH: settings.dataprep_max_upload_mb},
     )
     limits = ParseLimits(
@@ -77,13 +78,8 @@ def build(settings: DataprepSettings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_metrics: Metrics) -> AsyncIterator[Running]:
-        folder = None if settings.steelyard_model_dir is None else Path(settings.steelyard_model_dir)
-        tokenizer = TextTokenizer(locate(settings.embedding_model_id, folder))
-        if size.max_tokens + tokenizer.special_tokens > model.max_tokens:
-            raise ValueError(
-                f"CHUNK_MAX_TOKENS={size.max_tokens} with {tokenizer.special_tokens} special tokens is more than"
-                f" {model.name} reads ({model.max_tokens})"
-            )
+        tokenizer = _tokenizer(settings)
+        measure = ChunkMeasure(tokenizer.sha256, size.max_tokens + tokenizer.special_tokens)
         workers = Workers("dataprep", threads=1)
         async with AsyncExitStack() as stack:
             stack.callback(workers.close)
@@ -96,7 +92,7 @@ def build(settings: DataprepSettings) -> FastAPI:
             # Beside the store, because it has to outlive the process as the documents do.
             quarantine = Quarantine(settings.store_path.with_name(f"{settings.store_path.name}.quarantine"), limits)
             parser = await stack.enter_async_context(IsolatedParser(tokenizer.path, size, limits))
-            ingestion = Ingestion(reader, writer, embedding, workers, parser, size, intakes, quarantine)
+            ingestion = Ingestion(reader, writer, embedding, workers, parser, size, measure, intakes, quarantine)
             fetcher = await stack.enter_async_context(LinkFetcher(links, limits.max_input_bytes))
             keeping = Workers("jobs", threads=1)
             store = JobStore(settings.store_path.with_name(f"{settings.store_path.name}.jobs"))
@@ -107,6 +103,15 @@ def build(settings: DataprepSettings) -> FastAPI:
             stack.push_async_callback(jobs.stop)
             catalogue = Catalogue(reader, writer, intakes, settings.steelyard_scopes)
             resources = Dataprep(jobs, catalogue, limits.max_input_bytes, links)
-            yield Running(resources, probes={"store": ingestion.prepare, "jobs": jobs.check})
+            facts = Facts(models={"tokenizer": {"id": settings.embedding_model_id, "sha256": tokenizer.sha256}})
+            yield Running(resources, probes={"store": ingestion.prepare, "jobs": jobs.check}, facts=lambda: facts)
 
     return create_app(service, settings, lifespan, [router])
+
+
+def _tokenizer(settings: DataprepSettings) -> TextTokenizer:
+    """The tokenizer of the model that embeds; what that reads at most is the embedding service's to say."""
+    if settings.embedding_model_dir is not None:
+        return TextTokenizer(settings.embedding_model_dir)
+    folder = None if settings.steelyard_model_dir is None else Path(settings.steelyard_model_dir)
+    return TextTokenizer(locate(settings.embedding_model_id, folder))

@@ -1,26 +1,70 @@
 """The embedding service as ingestion uses it: which model it runs, and the vectors of a document's chunks."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from steelyard_contracts.embeddings import EmbeddingData, EmbeddingRequest, EmbeddingResponse, model_of
+from steelyard_contracts.embeddings import (
+    EmbeddingData,
+    EmbeddingRequest,
+    EmbeddingResponse,
+    TextMeasure,
+    measure_of,
+    model_of,
+)
 from steelyard_contracts.enums import Stage
-from steelyard_contracts.errors import ErrorCode, UpstreamError
+from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_runtime.http import Upstream
 from steelyard_store.model_identity import ModelIdentity
 
 _BATCH = 32
 """Texts per embedding request: enough to fill the model's batches, few enough that a question can get in between."""
-
-
 _INFO_TIMEOUT_S = 2.0
 
 
-async def running_model(embedding: Upstream) -> ModelIdentity:
-    """The model that the embedding service runs; raises UpstreamError when it does not say."""
-    return ModelIdentity(*model_of(await embedding.get_json("/info", _INFO_TIMEOUT_S)))
+class MeasureMismatchError(SteelyardError):
+    """The embedding service would not read whole what is cut here."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(ErrorCode.NOT_READY, detail)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMeasure:
+    """How chunks are measured here: by the tokenizer.json with this SHA-256, and how long one becomes at most.
+
+    `most_tokens` are a chunk's with the special ones that the model's template adds.
+    """
+
+    tokenizer: str
+    most_tokens: int
+
+    def check(self, model: ModelIdentity, theirs: TextMeasure) -> None:
+        """Raise MeasureMismatchError, with the fix, unless the embedding service reads every chunk whole."""
+        if theirs.tokenizer != self.tokenizer:
+            raise MeasureMismatchError(
+                f"the embedding service measures {model.model_id} with another tokenizer.json"
+                f" ({theirs.tokenizer[:12]}) than dataprep ({self.tokenizer[:12]}); give both the same"
+                " EMBEDDING_BACKEND, EMBEDDING_MODEL_ID and EMBEDDING_MODEL_DIR"
+            )
+        if self.most_tokens > theirs.max_tokens:
+            raise MeasureMismatchError(
+                f"chunks have up to {self.most_tokens} tokens with the special ones, {model.model_id} reads"
+                f" {theirs.max_tokens}; lower CHUNK_MAX_TOKENS by {self.most_tokens - theirs.max_tokens}"
+            )
+
+
+async def running_model(embedding: Upstream, measure: ChunkMeasure) -> ModelIdentity:
+    """The model that the embedding service runs.
+
+    Raises UpstreamError when it does not say, and MeasureMismatchError when it would not read chunks of `measure`.
+    """
+    info = await embedding.get_json("/info", _INFO_TIMEOUT_S)
+    running = ModelIdentity(*model_of(info))
+    measure.check(running, measure_of(info))
+    return running
 
 
 async def embed(embedding: Upstream, texts: Sequence[str]) -> npt.NDArray[np.float32]:

@@ -22,7 +22,7 @@ from steelyard_store.port import ChunkReader, ChunkWriter
 from steelyard_store.records import Filter
 
 from .chunking import CHUNKER_VERSION
-from .embedding import embed, running_model
+from .embedding import ChunkMeasure, embed, running_model
 from .identity import Parameter, content_hash, document_id, revision
 from .intakes import Intake, Intakes, deleted_meanwhile
 from .parsing import PARSER_VERSION
@@ -67,6 +67,7 @@ class Ingestion:
         workers: Workers,
         parser: Parser,
         size: ChunkSize,
+        measure: ChunkMeasure,
         intakes: Intakes,
         quarantine: Quarantine,
     ) -> None:
@@ -76,6 +77,7 @@ class Ingestion:
         self._workers = workers
         self._parser = parser
         self._size = size
+        self._measure = measure
         self._intakes = intakes
         self._quarantine = quarantine
         self._model: ModelIdentity | None = None
@@ -83,9 +85,10 @@ class Ingestion:
     async def prepare(self) -> None:
         """Create the store for the embedding service's model, or check that it is that model's.
 
-        Raises UpstreamError when the embedding service does not say which model it runs, and StoreError.
+        Raises UpstreamError when the embedding service does not say which model it runs, MeasureMismatchError when that
+        would not read the chunks whole, and StoreError.
         """
-        running = await running_model(self._embedding)
+        running = await running_model(self._embedding, self._measure)
         await self._writer.initialise(running)
         self._model = running
 

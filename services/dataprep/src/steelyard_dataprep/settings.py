@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from steelyard_runtime.settings.groups import (
-    EmbeddingModelSettings,
+    EmbeddingTokenizerSettings,
     EmbeddingUrlSettings,
     ProcessSettings,
     ScopeSettings,
@@ -28,7 +28,7 @@ def _networks(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
 
 
 class DataprepSettings(
-    ProcessSettings, ScopeSettings, StoreSettings, EmbeddingModelSettings, EmbeddingUrlSettings, UploadSettings
+    ProcessSettings, ScopeSettings, StoreSettings, EmbeddingTokenizerSettings, EmbeddingUrlSettings, UploadSettings
 ):
     """What the ingestion service reads."""
 

@@ -12,7 +12,7 @@ from steelyard_contracts.vectors import Vector
 from steelyard_runtime.body import StrictRoute
 from steelyard_runtime.replies import json_reply
 
-from .backend import Vectors
+from .backends.port import Vectors
 from .embedder import Embedder
 
 router = APIRouter(route_class=StrictRoute, tags=["embedding"])
@@ -35,10 +35,13 @@ async def _openai(body: EmbeddingRequest, embedder: Embedder) -> EmbeddingRespon
     backend = embedder.backend
     if body.model is not None and body.model != backend.model_id:
         raise SteelyardError(ErrorCode.MODEL_NOT_FOUND, f"model: this service embeds with {backend.model_id!r} only")
-    if body.dimensions is not None and body.dimensions != backend.dimension:
-        raise SteelyardError(
-            ErrorCode.INVALID_REQUEST, f"dimensions: the model's vectors have {backend.dimension}, no other is offered"
-        )
+    if body.dimensions is not None:
+        await embedder.make_sure()
+        if body.dimensions != embedder.dimension:
+            raise SteelyardError(
+                ErrorCode.INVALID_REQUEST,
+                f"dimensions: the model's vectors have {embedder.dimension}, no other is offered",
+            )
     vectors, tokens = await embedder.embed([body.input] if isinstance(body.input, str) else body.input)
     as_base64 = body.encoding_format == "base64"
     data = [

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from steelyard_chatqna.settings import ChatqnaSettings
 from steelyard_models.cache import default_cache_dir
-from steelyard_runtime.settings.groups import EmbeddingModelSettings, StoreSettings
+from steelyard_runtime.settings.groups import EmbeddingTokenizerSettings, StoreSettings
 
+from .. import model_files
 from ..services import LLM, expected
 from ..supervisor.launch import running
 from ..supervisor.plan import RunFolder
@@ -30,11 +31,13 @@ def examine(state_dir: Path) -> list[Finding]:
     if settings.level is Level.FAIL:
         return findings
     gateway = ChatqnaSettings.load()
-    embedding = EmbeddingModelSettings.load()
+    embedding = EmbeddingTokenizerSettings.load()
     specs = expected(os.environ)
     run = running(RunFolder(state_dir.absolute()))
     findings += [stack.port(spec, run) for spec in specs]
-    findings.append(stack.model(embedding.embedding_model_id, embedding.steelyard_model_dir))
+    findings += [stack.model(name, embedding.steelyard_model_dir) for name in model_files.needed()]
+    if embedding.embedding_model_dir is not None:
+        findings.append(stack.tokenizer(embedding.embedding_model_dir))
     if LLM in specs:
         findings.append(stack.model(gateway.llm_model_id, embedding.steelyard_model_dir))
     findings.append(stack.store(StoreSettings.load()))

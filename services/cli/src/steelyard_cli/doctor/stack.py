@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from steelyard_models.cache import default_cache_dir, locate
 from steelyard_models.errors import ModelError
+from steelyard_models.tokenizer import TextTokenizer
 from steelyard_runtime.settings.groups import StoreSettings
 from steelyard_store import opening
 from steelyard_store.errors import StoreError, StoreNotInitialised, StoreUnavailable
@@ -67,6 +68,17 @@ def model(name: str, folder: str | None) -> Finding:
             fix=f"steelyard models fetch {name}",
         )
     return Finding(name=f"model {name}", level=Level.OK, found=f"verified in {found}")
+
+
+def tokenizer(folder: Path) -> Finding:
+    """Whether a folder has the tokenizer.json by which texts for a server's embedding model are measured."""
+    name = f"tokenizer in {folder}"
+    try:
+        found = TextTokenizer(folder)
+    except ModelError as error:
+        fix = "Put the model's tokenizer.json into that folder, or set EMBEDDING_MODEL_DIR to the one that has it."
+        return Finding(name=name, level=Level.FAIL, found=str(error), fix=fix)
+    return Finding(name=name, level=Level.OK, found=f"readable, {found.sha256[:12]}")
 
 
 def store(settings: StoreSettings) -> Finding:

@@ -1,0 +1,1 @@
+"""Where vectors come from: one port, and one module for each backend."""
