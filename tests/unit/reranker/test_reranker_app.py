@@ -6,6 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 from structlog.testing import capture_logs
 
+from steelyard_models.errors import UnknownModelError
 from steelyard_reranker.app import build
 from steelyard_reranker.settings import RerankerSettings
 from steelyard_runtime.policy import policy_hash
@@ -42,6 +43,14 @@ def test_it_is_the_same_for_the_same_settings() -> None:
 )
 def test_it_changes_with_every_cap_floor_and_threshold(settings: dict[str, Any]) -> None:
     assert policy(**settings) != policy()
+
+
+def test_beside_a_server_for_vectors_it_reads_with_the_catalogues_model() -> None:
+    beside = RerankerSettings(embedding_backend="tei", embedding_model_id="BAAI/bge-m3")
+    said = TestClient(build(beside)).get("/info").json()["policy"]
+    assert said["reranker"] == "late-interaction:all-minilm-l6-v2"
+    with pytest.raises(UnknownModelError, match="BAAI/bge-m3"):
+        build(RerankerSettings(embedding_model_id="BAAI/bge-m3"))
 
 
 def test_info_publishes_the_bounds_of_a_pair() -> None:
