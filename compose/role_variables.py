@@ -47,7 +47,8 @@ OWN: dict[str, dict[str, Any]] = {
         "description": "Archive of model files on the controller, made by bundle.yml; without it, hosts fetch them.",
     },
     "steelyard_arangodb_image": _image("ArangoDB"),
-    "steelyard_tei_image": _image("Text Embeddings Inference"),
+    "steelyard_tei_image": _image("Text Embeddings Inference for the reranker"),
+    "steelyard_embedder_image": _image("Text Embeddings Inference for the embedding model"),
     "steelyard_vllm_image": _image("vLLM"),
     "steelyard_prometheus_image": _image("Prometheus"),
     "steelyard_grafana_image": _image("Grafana"),
@@ -68,9 +69,15 @@ OWN: dict[str, dict[str, Any]] = {
         "type": "path",
         "description": "Folder on the host with the served model's tokenizer.json, for a server that counts no tokens.",
     },
+    "steelyard_embedding_tokenizer_folder": {
+        "type": "path",
+        "description": "Folder on the host with the tokenizer.json and tokenizer_config.json of a server's embedding"
+        " model.",
+    },
     "steelyard_service_token": _secret(
         "The services' shared secret, from a vault; without it one is made once on the host."
     ),
+    "steelyard_embedding_api_key": _secret("Key for the server of EMBEDDING_SERVER_URL, from a vault."),
     "steelyard_rerank_api_key": _secret("Key for the reranking server of RERANK_BACKEND, from a vault."),
     "steelyard_llm_api_key": _secret("Key for the model server of LLM_URL, from a vault."),
     "steelyard_arango_password": _secret(
@@ -115,6 +122,7 @@ PASSED_ON = {
     "steelyard_image_prefix": "IMAGE_PREFIX",
     "steelyard_arangodb_image": "IMAGE_ARANGODB",
     "steelyard_tei_image": "IMAGE_TEI",
+    "steelyard_embedder_image": "IMAGE_EMBEDDER",
     "steelyard_vllm_image": "IMAGE_VLLM",
     "steelyard_prometheus_image": "IMAGE_PROMETHEUS",
     "steelyard_grafana_image": "IMAGE_GRAFANA",

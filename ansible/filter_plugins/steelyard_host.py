@@ -17,6 +17,7 @@ NEEDS_MB = {
     "llm": 1536,
     "arangodb": 2048,
     "tei": 2048,
+    "embedder": 2048,
     "vllm": 8192,
     "prometheus": 512,
     "grafana": 256,

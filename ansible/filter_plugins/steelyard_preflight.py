@@ -42,6 +42,7 @@ _CONTROLLER_FILES = (
 _SECRETS = {
     "steelyard_service_token": 16,
     "steelyard_verify_key": 16,
+    "steelyard_embedding_api_key": 8,
     "steelyard_rerank_api_key": 8,
     "steelyard_llm_api_key": 8,
     "steelyard_arango_password": 8,
@@ -52,6 +53,7 @@ _RENAMED = {"steelyard_accelerator": "steelyard_model_servers"}
 _HOSTED = ("tei", "cohere", "pinecone")
 _PLACEHOLDERS = {"changeme", "change_me", "secret", "password", "token", "todo", "xxx"}
 _SAME = (
+    "steelyard_embedding_backend",
     "steelyard_embedding_model_id",
     "steelyard_store",
     "steelyard_image_tag",
@@ -192,6 +194,7 @@ def _contradictions(typed: Variables) -> Iterator[str]:
     gpu = servers in ("cuda", "t4")
     yield from _model_servers(typed, servers, gpu)
     yield from _needed_secrets(typed)
+    yield from _embedding_server(typed)
     if ("steelyard_gate_manifest" in typed) != ("steelyard_gate_run" in typed):
         yield "steelyard_gate_manifest and steelyard_gate_run belong together; give the other, or take both away"
     embedded = _truth(typed.get("steelyard_embedded_llm", not gpu))
@@ -243,6 +246,22 @@ def _needed_secrets(typed: Variables) -> Iterator[str]:
         yield f"steelyard_rerank_api_key is not read with steelyard_rerank_backend={backend}; take it away"
     if "steelyard_llm_api_key" in typed and "steelyard_llm_url" not in typed:
         yield "steelyard_llm_api_key is for steelyard_llm_url, which is not given; take it away or give both"
+
+
+def _embedding_server(typed: Variables) -> Iterator[str]:
+    backend = typed.get("steelyard_embedding_backend", "local")
+    named = f"steelyard_embedding_backend={backend}"
+    if backend == "local":
+        for name in ("server_url", "tokenizer_folder", "api_key"):
+            if f"steelyard_embedding_{name}" in typed:
+                yield f"steelyard_embedding_{name} is not read with {named}; take it away, or name a server's backend"
+        return
+    if "steelyard_embedding_model_id" not in typed:
+        yield f"steelyard_embedding_model_id must be given with {named}: the model as its server names it"
+    if "steelyard_embedding_tokenizer_folder" not in typed:
+        yield f"steelyard_embedding_tokenizer_folder must be given with {named}: texts are measured with its files"
+    if backend == "openai" and "steelyard_embedding_server_url" not in typed:
+        yield f"steelyard_embedding_server_url must be given with {named}: the server's base URL"
 
 
 def _truth(value: Any) -> bool:

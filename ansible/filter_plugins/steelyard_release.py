@@ -16,6 +16,8 @@ HOSTED = ("tei", "cohere", "pinecone")
 """Values of steelyard_rerank_backend whose server may be outside."""
 _IMAGE = re.compile(r"image: \$\{(IMAGE_([A-Z]+)):-(.+)\}$", re.MULTILINE)
 _VARIABLE = re.compile(r"\$\{(\w+):-([^{}]*)\}")
+_KEY_READERS = {"embedding_api_key": "embedding", "rerank_api_key": "reranker", "llm_api_key": "gateway"}
+"""Keys for servers outside, and the group whose service shows each."""
 _OWNED = 12
 """Letters of a secret's hash in the name of its file: another secret is another file, so its readers are replaced."""
 
@@ -29,6 +31,7 @@ def release_files(here: Here, variables: Variables) -> list[str]:
     started = {name for names in here["services"].values() for name in names}
     gpu = started & {"tei", "vllm"} and variables.get("steelyard_model_servers") in ("cuda", "t4")
     asks_store = mine & {"retriever", "dataprep"}
+    measures = mine & {"embedding", "dataprep"} and _embeds_elsewhere(variables)
     wanted = {
         "": True,
         "embedded": "llm" in started,
@@ -36,6 +39,9 @@ def release_files(here: Here, variables: Variables) -> list[str]:
         "cuda": gpu,
         "t4": gpu and variables.get("steelyard_model_servers") == "t4",
         "tokenizer": "gateway" in mine and variables.get("steelyard_tokenizer_folder"),
+        "embedder": "embedder" in started,
+        "embedder-gpu": "embedder" in started and variables.get("steelyard_model_servers") in ("cuda", "t4"),
+        "embedding-outside": measures and "embedder" not in started,
         "arangodb": "arangodb" in mine,
         "arangodb-peers": "arangodb" in mine and here["shared"],
         "store-outside": asks_store and "arangodb" not in mine and _in_database(here, variables),
@@ -54,10 +60,12 @@ def release_env(here: Here, variables: Variables, root: str) -> dict[str, str]:
     started = {name for names in here["services"].values() for name in names}
     asks_store = mine & {"retriever", "dataprep"}
     env = {}
-    if started & {"tei", "vllm"}:
+    if started & {"tei", "vllm", "embedder"}:
         env["HUB_FOLDER"] = f"{root}/hub"
     if "gateway" in mine and variables.get("steelyard_tokenizer_folder"):
         env["TOKENIZER_FOLDER"] = str(variables["steelyard_tokenizer_folder"])
+    if mine & {"embedding", "dataprep"} and _embeds_elsewhere(variables):
+        env["EMBEDDING_TOKENIZER_FOLDER"] = str(variables["steelyard_embedding_tokenizer_folder"])
     if "observability" in mine:
         env["METRICS_FOLDER"] = f"{root}/metrics"
         env["PROMETHEUS_TARGETS"] = "./targets.json"
@@ -66,7 +74,7 @@ def release_env(here: Here, variables: Variables, root: str) -> dict[str, str]:
         env["ARANGO_PASSWORD_FILE"] = f"{root}/secrets/arango_password"
     if asks_store and here["database"]:
         env |= {"STORE": "arangodb", "ARANGO_URL": here["database"]}
-    for name, reader in (("rerank_api_key", "reranker"), ("llm_api_key", "gateway")):
+    for name, reader in _KEY_READERS.items():
         if f"steelyard_{name}" in variables and reader in mine:
             env[f"{name.upper()}_FILE"] = f"{root}/secrets/{secret_file(name, variables[f'steelyard_{name}'])}"
     return env
@@ -110,6 +118,10 @@ def _filled(text: str, env: Mapping[str, Any]) -> str:
 
 def _in_database(here: Here, variables: Variables) -> bool:
     return bool(here["database"]) or variables.get("steelyard_store") == "arangodb"
+
+
+def _embeds_elsewhere(variables: Variables) -> bool:
+    return variables.get("steelyard_embedding_backend", "local") != "local"
 
 
 def _hosted(variables: Variables) -> bool:

@@ -36,6 +36,7 @@ _MODEL_SERVERS = {
     "packages": {"gateway": ("llm",)},
 }
 """What is started beside the services of a group, and before them."""
+_OTHERS = frozenset({"llm", "tei", "vllm", "embedder"})
 
 Groups = Mapping[str, Sequence[str]]
 
@@ -80,7 +81,7 @@ def topology(
     given = variables or {}
     mine = tiers(host, groups)
     members = stack(groups) if host in stack(groups) else [host]
-    beside = _MODEL_SERVERS[str(given.get("steelyard_model_servers", "packages"))]
+    beside = {**_MODEL_SERVERS[str(given.get("steelyard_model_servers", "packages"))], **_embedder(given)}
     embedded = str(given.get("steelyard_embedded_llm", True)).lower() in {"true", "yes", "on", "1"}
     services = {
         tier: [
@@ -118,11 +119,17 @@ def topology(
     }
 
 
+def _embedder(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """TEI beside the embedding service, where that asks one and is told of none elsewhere."""
+    wanted = given.get("steelyard_embedding_backend") == "tei" and not given.get("steelyard_embedding_server_url")
+    return {"embedding": ("embedder",)} if wanted else {}
+
+
 def asked(here: Mapping[str, Any], tags: Iterable[str]) -> list[str]:
     """The services of a host that a run's tags name, by themselves or by their group; all when no service is named."""
     named = {*tags}
     found = [name for tier, names in here["services"].items() for name in names if {tier, name} & named]
-    others = named & {*TIERS, *(name for names in _CONTAINERS.values() for name in names), "llm", "tei", "vllm"}
+    others = named & {*TIERS, *(name for names in _CONTAINERS.values() for name in names), *_OTHERS}
     return found if others else [name for names in here["services"].values() for name in names]
 
 

@@ -9,7 +9,7 @@ from tests.deploy.compose_files import FILES, Config
 USER = "10001:10001"
 GATEWAY = "chatqna"
 ONE_OFF = frozenset({"cli", "models"})
-FOREIGN = frozenset({"arangodb", "tei", "vllm", "prometheus", "grafana"})
+FOREIGN = frozenset({"arangodb", "tei", "embedder", "vllm", "prometheus", "grafana"})
 """Services whose images are their makers': no program in them is assumed, so what asks them says whether they work."""
 PUBLISHED = frozenset({GATEWAY, "grafana"})
 _WAYS_OUT = frozenset({"edge", "outside"})
@@ -29,6 +29,8 @@ _NETWORKS = {
         "chatqna": {"inference"},
         "vllm": {"inference", "outside"},
     },
+    "compose.embedder.yaml": {"embedding": {"embedding"}, "embedder": {"embedding", "outside"}},
+    "compose.embedding-outside.yaml": {"embedding": {"outside"}},
     "compose.arangodb.yaml": {key: {"database"} for key in ("arangodb", "retriever", "dataprep", "cli")},
     "compose.store-outside.yaml": {key: {"outside"} for key in ("retriever", "dataprep", "cli")},
     "compose.reranker-outside.yaml": {"reranker": {"outside"}},
@@ -46,6 +48,7 @@ _WRITTEN = {
     ("arangodb", "arangodb"),
     ("arangodb", "arangodb_apps"),
     ("tei", "hub"),
+    ("embedder", "hub"),
     ("vllm", "hub"),
     ("prometheus", "metrics"),
 }

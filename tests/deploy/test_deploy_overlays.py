@@ -20,6 +20,10 @@ COMBINATIONS = (
     ("embedded", "arangodb"),
     ("store-outside",),
     ("embedded", "reranker-outside"),
+    ("embedded", "embedder"),
+    ("cuda", "embedder", "embedder-gpu"),
+    ("embedded", "cpu", "embedder"),
+    ("embedded", "embedding-outside"),
     ("tokenizer",),
     ("embedded", "links-outside"),
     ("embedded", "observability"),
@@ -33,6 +37,8 @@ GIVEN = {
     "HUB_FOLDER": "/srv/hub",
     "METRICS_FOLDER": "/srv/metrics",
     "TOKENIZER_FOLDER": "/srv/tokenizer",
+    "EMBEDDING_MODEL_ID": "BAAI/bge-m3",
+    "EMBEDDING_TOKENIZER_FOLDER": "/srv/embedding-tokenizer",
     "RERANKER_MODEL_ID": "cross-encoder/ms-marco-MiniLM-L-6-v2",
 }
 
@@ -75,6 +81,10 @@ def test_the_database_and_prometheus_reach_other_hosts_by_the_network_of_peers_a
         (("cpu",), "HUB_FOLDER"),
         (("cuda",), "HUB_FOLDER"),
         (("cuda", "t4"), "RERANKER_MODEL_ID"),
+        (("embedder",), "HUB_FOLDER"),
+        (("embedder",), "EMBEDDING_MODEL_ID"),
+        (("embedder",), "EMBEDDING_TOKENIZER_FOLDER"),
+        (("embedding-outside",), "EMBEDDING_TOKENIZER_FOLDER"),
         (("tokenizer",), "TOKENIZER_FOLDER"),
         (("arangodb",), "ARANGO_PASSWORD_FILE"),
         (("store-outside",), "ARANGO_PASSWORD_FILE"),
@@ -97,6 +107,7 @@ def test_only_the_gateway_is_published_and_grafana_where_it_is_there() -> None:
 @pytest.mark.parametrize(
     ("variable", "service", "secret"),
     [
+        ("EMBEDDING_API_KEY_FILE", "embedding", "embedding_api_key"),
         ("RERANK_API_KEY_FILE", "reranker", "rerank_api_key"),
         ("LLM_API_KEY_FILE", "chatqna", "llm_api_key"),
         ("ARANGO_PASSWORD_FILE", "retriever", "arango_password"),
@@ -154,6 +165,18 @@ def test_the_database_is_started_with_its_vector_index_and_a_volume_that_has_a_n
 
 
 def test_other_makers_services_are_those_that_the_policy_knows() -> None:
-    named = {*merged("cuda", "arangodb", "observability"), *merged("cpu")}
+    named = {*merged("cuda", "arangodb", "observability", "embedder"), *merged("cpu")}
     ours = {*merged("embedded")}
     assert named - ours == FOREIGN
+
+
+def test_embedding_dataprep_and_reranker_are_told_the_same_of_who_embeds() -> None:
+    services = merged("embedded", "embedder")
+    told = {name: services[name]["environment"] for name in ("embedding", "dataprep", "reranker")}
+    assert {one["EMBEDDING_BACKEND"] for one in told.values()} == {"tei"}
+    assert {one["EMBEDDING_MODEL_ID"] for one in told.values()} == {"BAAI/bge-m3"}
+    assert services["embedder"]["command"][:2] == ["--model-id", "BAAI/bge-m3"]
+    assert services["embedder"]["environment"]["AUTO_TRUNCATE"] == "false"
+    for name in ("embedding", "dataprep"):
+        assert told[name]["EMBEDDING_MODEL_DIR"] == "/run/embedding-tokenizer"
+        assert "embedding_tokenizer:/run/embedding-tokenizer:ro" in services[name]["volumes"]

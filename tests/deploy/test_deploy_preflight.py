@@ -93,6 +93,23 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
     ({"steelyard_model_servers": "cuda", **GIVEN_URL}, "steelyard_llm_url is not read beside steelyard_model_servers"),
     ({"steelyard_model_servers": "cpu", "steelyard_rerank_backend": "local"}, "steelyard_rerank_backend=local is not"),
     ({"steelyard_rerank_backend": "tei"}, "steelyard_rerank_url must be given with steelyard_rerank_backend=tei"),
+    (
+        {"steelyard_embedding_backend": "tei", "steelyard_embedding_tokenizer_folder": "/t"},
+        "steelyard_embedding_model_id must be given with",
+    ),
+    (
+        {"steelyard_embedding_backend": "tei", "steelyard_embedding_model_id": "BAAI/bge-m3"},
+        "steelyard_embedding_tokenizer_folder must be given with",
+    ),
+    (
+        {
+            "steelyard_embedding_backend": "openai",
+            "steelyard_embedding_model_id": "m",
+            "steelyard_embedding_tokenizer_folder": "/t",
+        },
+        "steelyard_embedding_server_url must be given with",
+    ),
+    ({"steelyard_embedding_tokenizer_folder": "/t"}, "steelyard_embedding_tokenizer_folder is not read with"),
     ({"steelyard_rerank_backend": "pinecone"}, "steelyard_rerank_api_key must be given with"),
     ({**GIVEN_URL, "steelyard_llm_tokenizer": "/srv/tokenizer.json"}, "steelyard_llm_tokenizer can not name a path in"),
     (
@@ -171,7 +188,7 @@ def test_everything_is_said_at_once() -> None:
 
 def test_a_secret_is_in_no_finding() -> None:
     secrets = [name for name, option in OPTIONS.items() if option.get("no_log")]
-    assert len(secrets) == 6
+    assert len(secrets) == 7
     for name in secrets:
         for value in ("changeme", ["a-very-secret-token"], "with\nbreak-and-secret", "a-real-one-0123456789"):
             assert not [line for line in findings({"a": {name: value}}) if str(value) in line]

@@ -34,6 +34,9 @@ def env(host: str, groups: dict[str, list[str]], **variables: Any) -> dict[str, 
     return found
 
 
+EMBEDDER = {"embedding_backend": "tei", "embedding_tokenizer_folder": "/srv/t"}
+
+
 @pytest.mark.parametrize(
     ("groups", "variables", "wanted"),
     [
@@ -48,6 +51,10 @@ def env(host: str, groups: dict[str, list[str]], **variables: Any) -> dict[str, 
         ({}, {"rerank_backend": "cohere"}, ["embedded", "reranker-outside"]),
         ({}, {"rerank_backend": "onnx"}, ["embedded"]),
         ({}, {"rerank_backend": "tei", "model_servers": "cpu"}, ["embedded", "cpu"]),
+        ({}, EMBEDDER, ["embedded", "embedder"]),
+        ({}, {**EMBEDDER, "model_servers": "cuda"}, ["cuda", "embedder", "embedder-gpu"]),
+        ({}, {**EMBEDDER, "embedding_server_url": "http://tei:80"}, ["embedded", "embedding-outside"]),
+        ({}, {**EMBEDDER, "embedding_backend": "openai"}, ["embedded", "embedding-outside"]),
         ({}, {"tokenizer_folder": "/srv/t", "embedded_llm": False}, ["tokenizer"]),
         ({}, {"dataprep_link_hosts": "docs.example.org"}, ["embedded", "links-outside"]),
         ({}, {"dataprep_link_hosts": ""}, ["embedded"]),
@@ -108,6 +115,19 @@ def test_a_key_is_a_file_whose_name_changes_with_it_and_only_its_reader_s_host_n
     assert env("a", {}, llm_api_key=KEY + "x")["LLM_API_KEY_FILE"] != first["LLM_API_KEY_FILE"]
     apart = {**EVERYWHERE, "reranker": ["b"]}
     assert set(env("b", apart, llm_api_key=KEY, rerank_api_key=KEY)) == {"RERANK_API_KEY_FILE"}
+
+
+def test_the_embedding_models_server_is_beside_its_service_and_dataprep_has_its_tokenizer() -> None:
+    apart = {**EVERYWHERE, "embedding": ["a"], "dataprep": ["b"]}
+    assert here("a", apart, **EMBEDDER)["services"]["embedding"] == ["embedder", "embedding"]
+    assert "embedder" in files("a", apart, **EMBEDDER)
+    assert "embedding-outside" in files("b", apart, **EMBEDDER)
+    assert env("b", apart, **EMBEDDER)["EMBEDDING_TOKENIZER_FOLDER"] == "/srv/t"
+    assert env("a", apart, **EMBEDDER, embedding_api_key=KEY).keys() == {
+        "EMBEDDING_API_KEY_FILE",
+        "EMBEDDING_TOKENIZER_FOLDER",
+        "HUB_FOLDER",
+    }
 
 
 def texts(*names: str) -> dict[str, str]:
