@@ -1,5 +1,6 @@
 """A real uvicorn server in a thread, for what only shows over a socket."""
 
+import logging
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -7,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import pytest
+import structlog
 import uvicorn
 from fastapi import FastAPI
 
@@ -58,3 +60,13 @@ def serve() -> Iterator[Callable[[FastAPI], Address]]:
     """Serve an app until the end of the test."""
     with ExitStack() as stack:
         yield lambda app: stack.enter_context(serving(app))
+
+
+@pytest.fixture
+def _restored_logging() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    structlog.reset_defaults()
+    root.handlers[:] = handlers
+    root.setLevel(level)

@@ -6,11 +6,10 @@ import logging
 import os
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-import structlog
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
@@ -233,16 +232,6 @@ def test_blocking_work_sees_the_request_and_leaves_the_loop_free() -> None:
         workers.close()
 
     asyncio.run(run())
-
-
-@pytest.fixture
-def _restored_logging() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    structlog.reset_defaults()
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 def request_with_the_canary(rng: random.Random) -> tuple[str, str, bytes | None]:

@@ -24,6 +24,7 @@ from .metrics import Metrics
 from .paths import NO_PATHS, Paths
 from .policy import policy_hash
 from .settings.groups import ProcessSettings
+from .tracing.traces import Traces
 
 VERSION = "0.1.0"
 
@@ -88,10 +89,11 @@ def create_app(
     """
     policy = policy_hash(service.policy)
     metrics = Metrics(service.stage)
+    traces = Traces(settings.otel_exporter_otlp_endpoint, service.stage, VERSION, metrics)
 
     @asynccontextmanager
     async def run(app: FastAPI) -> AsyncIterator[None]:
-        async with _opened(lifespan(metrics)) as running:
+        async with traces, _opened(lifespan(metrics)) as running:
             health = Health(service.stage, running.probes, running.optional)
             app.state.resources = running.resources
             app.state.health = health
@@ -111,6 +113,8 @@ def create_app(
         redoc_url=None,
         # Says that errors are described, so that FastAPI describes none of its own; `openapi` says how.
         responses={"default": {}},
+        # Its own would export queries of URLs and the messages of exceptions, which may quote a text.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.router.route_class = StrictRoute
     app.state.policy_hash = policy
@@ -123,6 +127,7 @@ def create_app(
         app,
         stage=service.stage,
         metrics=metrics,
+        traces=traces,
         limits=middleware.Limits(
             body_bytes=settings.steelyard_max_body_mb * _MIB,
             load=app.state.load_limit,

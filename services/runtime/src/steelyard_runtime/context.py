@@ -22,7 +22,7 @@ class RequestContext:
 
     `caller` is who sent it, nobody in particular until it was admitted. `deadline` is on the event loop's clock
     (`asyncio.get_running_loop().time()`), in seconds. `policy_hash` is the service's own until the request has decided
-    on its effective policy.
+    on its effective policy. `error` is the code of the latest error that it was answered with, or that ended its reply.
     """
 
     request_id: str
@@ -30,6 +30,7 @@ class RequestContext:
     traceparent: str | None = None
     timings_ms: dict[str, float] = field(default_factory=dict)
     policy_hash: str = ""
+    error: str | None = None
     caller: Caller = field(default_factory=Caller)
 
     def remaining_s(self) -> float:
@@ -78,6 +79,13 @@ def remaining_s() -> float | None:
 def bind(context: RequestContext) -> None:
     """Make `context` the current one of this task and of the tasks that it starts."""
     _current.set(context)
+
+
+def note_error(code: str) -> None:
+    """Say which error the request being served ends with."""
+    request = _current.get(None)
+    if request is not None:
+        request.error = code
 
 
 def note_policy(policy_hash: str) -> None:

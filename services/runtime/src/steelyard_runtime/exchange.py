@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from opentelemetry.trace import Tracer
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
@@ -14,8 +15,12 @@ from steelyard_contracts import headers
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 
 from . import context
+from .tracing import spans
+from .tracing.spans import OFF, Part
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+_PROBED = frozenset({"/info"})
+"""Paths that neighbours look at every few seconds: their spans would hide those of the work."""
 _MILLISECONDS = re.compile(r"-?[0-9]{1,12}")
 
 
@@ -70,6 +75,29 @@ class Exchange:
         """Stop watching the client."""
         if self._watching is not None:
             self._watching.cancel()
+
+    def begin_span(self, tracer: Tracer | None) -> Part:
+        """Begin the request's span, in the trace that the request says it belongs to."""
+        if tracer is None or self.path in _PROBED:
+            return OFF
+        return spans.request(tracer, self.scope["method"], self.headers.get(headers.TRACEPARENT, ""))
+
+    def end_span(self, span: Part) -> None:
+        """End the request's span with what it came to."""
+        if span is OFF:
+            return
+        current = context.current()
+        span.end_request(
+            self.scope["method"],
+            self.endpoint(),
+            self.status,
+            {
+                "steelyard.request_id": current.request_id,
+                "steelyard.policy_hash": current.policy_hash,
+                "steelyard.client_left": self.client_left,
+            },
+            current.error,
+        )
 
     def refuse_declared_excess(self) -> None:
         """Refuse a body that says it is too large before any of it is read."""

@@ -23,6 +23,7 @@ from . import context, strict_json
 from .connections import Connections, Source
 from .metrics import Metrics
 from .retry_budget import RetryBudget
+from .tracing import spans
 from .turns import Turns
 from .upstream_errors import Faults, NoReplyError
 from .upstream_guard import UpstreamGuard
@@ -131,8 +132,10 @@ class Upstream:
         if payload is not None:
             sent["Content-Type"] = "application/json"
             body = orjson.dumps(payload)
-        async with self._exchange(path, timeout_s, method, body, sent) as response:
-            return RawReply(response.status, response.headers, await self._read(response))
+        with spans.call(self.stage, method, path) as span:
+            async with self._exchange(path, timeout_s, method, body, sent) as response:
+                span.answered(response.status)
+                return RawReply(response.status, response.headers, await self._read(response))
 
     async def relay(
         self,
@@ -153,17 +156,19 @@ class Upstream:
         remaining = current.remaining_s()
         source = Source(body) if isinstance(body, AsyncIterable) else None
         content = source if isinstance(body, AsyncIterable) else body
-        sent = self._hop_headers(current, remaining) | dict(described or {})
         target = f"{path}?{urlencode(query)}" if query else path
-        async with self.guard.passage():
-            try:
-                async with self._exchange(target, remaining, method, content, sent) as response:
-                    self._check_id(response, current.request_id)
-                    return RawReply(response.status, response.headers, await self._read(response))
-            except NoReplyError:
-                if source is not None and source.fault is not None:
-                    raise source.fault from None
-                raise
+        with spans.call(self.stage, method, None) as span:
+            sent = self._hop_headers(current, remaining, span) | dict(described or {})
+            async with self.guard.passage():
+                try:
+                    async with self._exchange(target, remaining, method, content, sent) as response:
+                        span.answered(response.status)
+                        self._check_id(response, current.request_id)
+                        return RawReply(response.status, response.headers, await self._read(response))
+                except NoReplyError:
+                    if source is not None and source.fault is not None:
+                        raise source.fault from None
+                    raise
 
     def refusal(self, reply: RawReply, *, passing: frozenset[ErrorCode] = frozenset()) -> UpstreamError:
         """The error that a relayed reply is; `passing` codes are the caller's business and keep their meaning."""
@@ -212,15 +217,17 @@ class Upstream:
         body = orjson.dumps(
             payload.model_dump(mode="json", exclude_none=True) if isinstance(payload, BaseModel) else payload
         )
-        sent = self._hop_headers(current, remaining)
-        async with (
-            self.guard.passage(),
-            self._exchange(path, remaining, "POST", body, sent, streamed=streamed) as response,
-        ):
-            self._check_id(response, current.request_id)
-            if not _is_success(response.status):
-                raise await self._refused(response)
-            yield response
+        with spans.call(self.stage, "POST", path) as span:
+            sent = self._hop_headers(current, remaining, span)
+            async with (
+                self.guard.passage(),
+                self._exchange(path, remaining, "POST", body, sent, streamed=streamed) as response,
+            ):
+                span.answered(response.status)
+                self._check_id(response, current.request_id)
+                if not _is_success(response.status):
+                    raise await self._refused(response)
+                yield response
 
     def _check_id(self, response: aiohttp.ClientResponse, request_id: str) -> None:
         """Raise NoReplyError for the reply to another request, as a neighbour or proxy out of step would send it."""
@@ -266,15 +273,16 @@ class Upstream:
     def _credentials(self) -> dict[str, str]:
         return {} if self._token is None else {headers.AUTHORIZATION: f"Bearer {self._token}"}
 
-    def _hop_headers(self, current: context.RequestContext, remaining: float) -> dict[str, str]:
+    def _hop_headers(self, current: context.RequestContext, remaining: float, span: spans.Part) -> dict[str, str]:
         sent = {
             **self._credentials(),
             "Content-Type": "application/json",
             headers.REQUEST_ID: current.request_id,
             headers.DEADLINE_MS: str(max(0, int(remaining * 1000) - _HOP_MARGIN_MS)),
         }
-        if current.traceparent is not None:
-            sent[headers.TRACEPARENT] = current.traceparent
+        trace = span.traceparent or current.traceparent
+        if trace is not None:
+            sent[headers.TRACEPARENT] = trace
         return sent
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:

@@ -40,6 +40,7 @@ class Metrics:
         )
         self.upstream_calls = self.counter("upstream_calls_total", "Calls to neighbours.", ("upstream", "result"))
         self.upstream_retries = self.counter("upstream_retries_total", "Calls that were repeated.", ("upstream",))
+        self.spans = self.counter("spans_total", "Spans of traces, by what became of them.", ("result",))
         self.circuit_open = Gauge(
             "steelyard_upstream_circuit_open",
             "1 while a neighbour is not asked because its last calls got no reply.",

@@ -18,6 +18,8 @@ from .guard import Guard
 from .load_limit import LoadLimit
 from .metrics import Metrics
 from .paths import Paths
+from .tracing import spans
+from .tracing.traces import Traces
 
 _GRACE_S = 0.05
 """How long after the deadline a request is cut off, so that what it waits for can say first why it was late."""
@@ -51,6 +53,7 @@ class RequestMiddleware:
         *,
         stage: Stage,
         metrics: Metrics,
+        traces: Traces,
         limits: Limits,
         policy_hash: str,
         guard: Guard,
@@ -59,6 +62,7 @@ class RequestMiddleware:
         self._app = app
         self._stage = stage
         self._metrics = metrics
+        self._traces = traces
         self._limits = limits
         self._policy_hash = policy_hash
         self._guard = guard
@@ -76,6 +80,7 @@ class RequestMiddleware:
         limited = self._load.counts(scope["path"])
         refused = self._load.is_full(scope["path"])
         self._load.active += limited
+        span = request.begin_span(self._traces.tracer) if limited else spans.OFF
         try:
             made = request.begin(self._limits.timeout_s)
             if refused:
@@ -92,21 +97,26 @@ class RequestMiddleware:
             if not limit.expired():
                 await self._fail(request, error)
             elif request.client_left:
-                request.status = request.status or _CLIENT_LEFT
-                logs.get().info("client_left", endpoint=request.endpoint())
+                self._left(request)
             else:
                 await self._fail(
                     request, SteelyardError(ErrorCode.DEADLINE_EXCEEDED, "the request's deadline has passed")
                 )
         except ClientDisconnect:
-            request.status = request.status or _CLIENT_LEFT
-            logs.get().info("client_left", endpoint=request.endpoint())
+            self._left(request)
         except Exception as error:  # noqa: BLE001  the outermost layer answers whatever nobody expected
             await self._fail(request, error)
         finally:
             request.end()
             self._load.active -= limited
             self._metrics.observe(request.endpoint(), request.status, time.perf_counter() - request.started)
+            request.end_span(span)
+
+    @staticmethod
+    def _left(request: Exchange) -> None:
+        request.client_left = True
+        request.status = request.status or _CLIENT_LEFT
+        logs.get().info("client_left", endpoint=request.endpoint())
 
     async def _fail(self, request: Exchange, error: Exception) -> None:
         translated = problems.translate(error, {})
@@ -128,6 +138,7 @@ def install(
     *,
     stage: Stage,
     metrics: Metrics,
+    traces: Traces,
     limits: Limits,
     policy_hash: str,
     guard: Guard,
@@ -138,6 +149,7 @@ def install(
         RequestMiddleware,
         stage=stage,
         metrics=metrics,
+        traces=traces,
         limits=limits,
         policy_hash=policy_hash,
         guard=guard,

@@ -107,6 +107,7 @@ def openai_error(error: SteelyardError, stage: Stage) -> dict[str, Any]:
 
 def log(error: SteelyardError, stage: Stage) -> None:
     """Log an error once, at the level that its status deserves; details that could hold a text stay out."""
+    context.note_error(error.code)
     logger = logs.get()
     write = logger.error if error.status >= 500 else logger.info
     write("request_failed", code=str(error.code), status=error.status, stage=str(error.stage or stage))

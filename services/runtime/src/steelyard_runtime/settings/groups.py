@@ -18,6 +18,7 @@ from .types import (
     OptionalPathSetting,
     OptionalProbabilitySetting,
     OptionalTextSetting,
+    OptionalUrlSetting,
     StoreNameSetting,
     UrlSetting,
     UrlsSetting,
@@ -60,6 +61,9 @@ class ProcessSettings(ServiceTokenSettings):
     )
     steelyard_max_concurrency: Annotated[IntSetting, Field(ge=1, le=10_000)] = Field(
         default=64, description="Requests that a service works on at once; more are answered 503 with Retry-After."
+    )
+    otel_exporter_otlp_endpoint: OptionalUrlSetting = Field(
+        default=None, description="Base URL of an OTLP/HTTP collector that gets traces; empty = no traces."
     )
 
     @property
