@@ -11,6 +11,8 @@ from steelyard_contracts.enums import CitationMode, GroundednessPolicy, Outcome,
 from steelyard_contracts.ledger import Degradation, totals
 from steelyard_runtime import context, logs
 from steelyard_runtime.blocking import Workers
+from steelyard_runtime.tracing import spans
+from steelyard_runtime.tracing.spans import StageKind
 
 from .budget import fit
 from .conversation import Conversation
@@ -114,7 +116,7 @@ class Answerer:
         if extractive:
             draft.extractive = True
             return draft
-        with context.current().timed("budget"):
+        with context.current().timed("budget"), spans.stage("budget", StageKind.CHAIN):
             fitted = await fit(
                 conversation,
                 draft.evidence,
@@ -160,7 +162,7 @@ class Answerer:
         yield self._settings.no_evidence_answer
 
     async def _extract(self, draft: Draft) -> AsyncGenerator[str, None]:
-        with context.current().timed("grounding"):
+        with context.current().timed("grounding"), spans.stage("grounding", StageKind.CHAIN):
             extracted = await self._workers.run(
                 extract, draft.conversation.question, sent_chunks(draft.evidence.selected)
             )
@@ -211,7 +213,7 @@ class Answerer:
         if shown:
             yield shown
         draft.removed_links = links.removed
-        with timed("grounding"):
+        with timed("grounding"), spans.stage("grounding", StageKind.CHAIN):
             verdict = await gate.finish()
         if not verdict.text.strip():
             # A model that only reasoned, refused or called a tool has said nothing; why it ended stays to be seen.

@@ -13,6 +13,8 @@ from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_contracts.ledger import Degradation
 from steelyard_runtime import context
 from steelyard_runtime.blocking import Workers
+from steelyard_runtime.tracing import spans
+from steelyard_runtime.tracing.spans import StageKind
 
 from .condensing_prompt import build_condensing_messages
 from .conversation import Conversation
@@ -60,7 +62,7 @@ class Condenser:
         request = context.current()
         patience_s = request.remaining_s() * _SHARE
         try:
-            with request.timed("condensing"):
+            with request.timed("condensing"), spans.stage("condensing", StageKind.CHAIN):
                 async with asyncio.timeout(patience_s):
                     return Sought(await self._condensed(conversation))
         except TimeoutError:

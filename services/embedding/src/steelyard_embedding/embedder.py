@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from steelyard_contracts.errors import ErrorCode, FieldFault, SteelyardError, UpstreamError
 from steelyard_runtime import logs
 from steelyard_runtime.spaced import Spaced
+from steelyard_runtime.tracing import openinference, spans
+from steelyard_runtime.tracing.spans import StageKind
 
 from .backends.port import PROBE_TEXT, EmbeddingBackend, EmbeddingBackendError, Vectors, checked, same_direction
 from .batching import MicroBatcher
@@ -56,15 +58,17 @@ class Embedder:
         if blank:
             raise SteelyardError(ErrorCode.INVALID_REQUEST, f"{blank[0].field} is blank", errors=blank)
         await self.make_sure()
-        counts = await asyncio.to_thread(self.backend.count_tokens, texts)
-        self._refuse_long(counts)
-        try:
-            return await self._batcher.embed(texts), sum(counts)
-        except UpstreamError as error:
-            if error.code not in _STILL_THE_SAME:
-                self._trusted = False
-                self._compared.forget()
-            raise
+        with spans.stage("embed", StageKind.EMBEDDING) as span:
+            counts = await asyncio.to_thread(self.backend.count_tokens, texts)
+            span.record(lambda: openinference.embedded(self.backend.model_id, len(texts), sum(counts)))
+            self._refuse_long(counts)
+            try:
+                return await self._batcher.embed(texts), sum(counts)
+            except UpstreamError as error:
+                if error.code not in _STILL_THE_SAME:
+                    self._trusted = False
+                    self._compared.forget()
+                raise
 
     async def make_sure(self) -> None:
         """Look at the model unless it is known to be the one at start; raises what `probe` does."""

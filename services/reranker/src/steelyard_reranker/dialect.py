@@ -7,6 +7,8 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.reranking import RerankDocument, RerankRequest, RerankResponse, RerankResult
 from steelyard_runtime import context
 from steelyard_runtime.policy import policy_hash
+from steelyard_runtime.tracing import openinference, spans
+from steelyard_runtime.tracing.spans import StageKind
 
 from .backends.port import RowFault
 from .judging import Judge
@@ -34,7 +36,13 @@ async def rank_documents(
     _note_policy(request, policy())
     texts = [one if isinstance(one, str) else one.text for one in request.documents]
     passages = [Passage(str(index), text) for index, text in enumerate(texts) if text.strip()]
-    verdicts = await judge.judge(request.query, passages, request.max_tokens_per_doc)
+    with spans.stage("rerank", StageKind.RERANKER) as span:
+        verdicts = await judge.judge(request.query, passages, request.max_tokens_per_doc)
+        scored = [(name, verdict.score) for name, verdict in verdicts.items() if isinstance(verdict, Judgement)]
+        scored.sort(key=lambda one: -one[1])
+        given = dict.fromkeys((passage.chunk_id for passage in passages), None)
+        kept = dict(scored[: request.top_n])
+        span.record(lambda: openinference.reranked(given, kept, model=model_id, top_k=request.top_n))
     policy_name = _note_policy(request, policy())
     results = [
         _result(index, text, verdicts.get(str(index), _BLANK), request.return_documents)

@@ -15,6 +15,8 @@ from steelyard_runtime import context, logs
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.degraded import cosine_order
 from steelyard_runtime.policy import policy_hash
+from steelyard_runtime.tracing import openinference, spans
+from steelyard_runtime.tracing.spans import Attributes, StageKind
 
 from .alignment import Row, embeddings_of, rows_of
 from .backends.port import RerankBackendError, RowFault
@@ -54,6 +56,22 @@ class Ranking:
         asked, so that a failing backend can not hide a fault of the data. A backend that fails, or has not answered
         by the deadline, degrades the reply, or raises RerankBackendError when RERANK_FAILURE_POLICY is `fail`.
         """
+        with spans.stage("rerank", StageKind.RERANKER) as span:
+            reply = await self._rerank(request)
+            span.record(lambda: self._account(request, reply))
+            if reply.degraded is not None:
+                span.fail(reply.degraded.reason)
+        return reply
+
+    def _account(self, request: RerankingRequest, reply: RerankingResponse) -> Attributes:
+        given = {row.chunk_id: row.cosine for row in rows_of(request)}
+        kept = {doc.id: doc.score for doc in reply.reranked_docs}
+        top_k = self._settings.selection.top_n if request.top_n is None else request.top_n
+        model = self._judge.backend.model_id
+        return {**openinference.reranked(given, kept, model=model, top_k=top_k), "steelyard.strategy": reply.strategy}
+
+    async def _rerank(self, request: RerankingRequest) -> RerankingResponse:
+        """See `rerank`."""
         if not request.initial_query.strip():
             raise SteelyardError(ErrorCode.INVALID_REQUEST, "initial_query: is blank")
         strategy, settings = self._rule(request)

@@ -16,6 +16,8 @@ from steelyard_contracts.vectors import Vector
 from steelyard_runtime import logs
 from steelyard_runtime.http import Upstream
 from steelyard_runtime.scopes import named_scopes
+from steelyard_runtime.tracing import openinference, spans
+from steelyard_runtime.tracing.spans import StageKind
 from steelyard_store.errors import ModelMismatch
 from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.port import ChunkReader
@@ -57,7 +59,19 @@ class Retriever:
         query = np.frombuffer(request.embedding.data, dtype="<f4")
         strategy = request.reranking_strategy
         adaptive = (self._settings.reranking_strategy if strategy is None else strategy) is Strategy.ADAPTIVE
-        found, vectors = await self._search(request, query, allowed, with_vectors=adaptive)
+        with spans.stage("search", StageKind.RETRIEVER) as span:
+            found, vectors = await self._search(request, query, allowed, with_vectors=adaptive)
+            span.record(
+                lambda: {
+                    **openinference.retrieved(
+                        {one.chunk.chunk_id: one.scores.get(found.kind) for one in found.candidates}
+                    ),
+                    "steelyard.search_type": request.search_type,
+                    "steelyard.k": request.k,
+                }
+            )
+            if found.degraded is not None:
+                span.fail(found.degraded.reason)
         if found.degraded is not None:
             logs.get().warning("search_degraded", reason=found.degraded.reason, candidates=len(found.candidates))
         outcome = Outcome.DEGRADED if found.degraded else Outcome.OK if found.candidates else Outcome.EMPTY

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from json import JSONDecodeError
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,6 +13,8 @@ from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_runtime import strict_json
 from steelyard_runtime.http import Upstream
+from steelyard_runtime.tracing import openinference, spans
+from steelyard_runtime.tracing.spans import StageKind
 from steelyard_runtime.upstream_errors import NoReplyError
 
 from .sse import SseParser
@@ -71,13 +74,15 @@ class LlmClient:
             "stream_options": {"include_usage": True},
             **sampling,
         }
-        async with (
-            self._upstream.stream(PATH, payload) as response,
-            aclosing(self._deltas(response)) as deltas,
-        ):
-            yield deltas
+        with spans.stage(Stage.LLM, StageKind.LLM) as span:
+            span.record(lambda: {"llm.model_name": self._model_id})
+            async with (
+                self._upstream.stream(PATH, payload) as response,
+                aclosing(self._deltas(response, span)) as deltas,
+            ):
+                yield deltas
 
-    async def _deltas(self, response: aiohttp.ClientResponse) -> AsyncGenerator[list[Delta], None]:
+    async def _deltas(self, response: aiohttp.ClientResponse, span: spans.Part) -> AsyncGenerator[list[Delta], None]:
         parser = SseParser()
         size = 0
         done = False
@@ -98,6 +103,9 @@ class LlmClient:
                 fault = _broken(str(error))
             except UpstreamError as error:
                 fault = error
+            usage = next((delta.usage for delta in deltas if delta.usage is not None), None)
+            if usage is not None:
+                span.record(partial(openinference.generated, usage))
             if deltas:
                 yield deltas
             if fault is not None:

@@ -16,6 +16,8 @@ from steelyard_contracts.vectors import Vector
 from steelyard_runtime import context, logs
 from steelyard_runtime.degraded import cosine_order
 from steelyard_runtime.policy import policy_hash
+from steelyard_runtime.tracing import spans
+from steelyard_runtime.tracing.spans import StageKind
 
 from ..ask import Ask
 from ..parts import Parts
@@ -117,13 +119,16 @@ async def gather(ask: Ask, parts: Parts) -> Evidence:
     vector. A reranker that fails degrades the evidence to cosine order, unless RERANK_FAILURE_POLICY is `fail`.
     """
     request = context.current()
-    with request.timed(Stage.EMBEDDING):
+    with request.timed(Stage.EMBEDDING), spans.stage(Stage.EMBEDDING, StageKind.CHAIN):
         embedded = await parts.embedding.post(embedding.PATH, embedding.align_inputs(ask), EmbeddingResponse)
     query = embedding.align_outputs(embedded)
-    with request.timed(Stage.RETRIEVER):
+    with request.timed(Stage.RETRIEVER), spans.stage(Stage.RETRIEVER, StageKind.CHAIN):
         found = await _retrieve(ask, query, parts)
-    with request.timed(Stage.RERANKER):
+    with request.timed(Stage.RERANKER), spans.stage(Stage.RERANKER, StageKind.CHAIN) as span:
         selection = await _select(ask, query, found, parts)
+        degraded = selection.degraded
+        if degraded is not None:
+            span.fail(degraded.reason)
     chunks = tuple(
         Chunk(entry.chunk_id, doc.text, entry) for entry, doc in zip(found.metadata, found.retrieved_docs, strict=True)
     )
