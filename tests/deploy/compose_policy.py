@@ -9,7 +9,7 @@ from tests.deploy.compose_files import FILES, Config
 USER = "10001:10001"
 GATEWAY = "chatqna"
 ONE_OFF = frozenset({"cli", "models"})
-FOREIGN = frozenset({"arangodb", "tei", "embedder", "vllm", "prometheus", "grafana"})
+FOREIGN = frozenset({"arangodb", "tei", "embedder", "vllm", "prometheus", "grafana", "collector"})
 """Services whose images are their makers': no program in them is assumed, so what asks them says whether they work."""
 PUBLISHED = frozenset({GATEWAY, "grafana"})
 _WAYS_OUT = frozenset({"edge", "outside"})
@@ -35,6 +35,7 @@ _NETWORKS = {
     "compose.store-outside.yaml": {key: {"outside"} for key in ("retriever", "dataprep", "cli")},
     "compose.reranker-outside.yaml": {"reranker": {"outside"}},
     "compose.links-outside.yaml": {"dataprep": {"outside"}},
+    "compose.traces.yaml": {"collector": {"backend", "outside"}},
     "compose.observability.yaml": {"prometheus": {"backend", "metrics"}, "grafana": {"metrics", "edge"}},
 }
 """The networks that each file puts a service on, and no others."""

@@ -4,6 +4,7 @@ import subprocess
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.deploy import compose_files
 from tests.deploy.compose_policy import FOREIGN, PUBLISHED, faults
@@ -27,6 +28,7 @@ COMBINATIONS = (
     ("tokenizer",),
     ("embedded", "links-outside"),
     ("embedded", "observability"),
+    ("embedded", "traces"),
     ("cuda", "arangodb", "observability", "links-outside"),
 )
 GIVEN = {
@@ -36,6 +38,7 @@ GIVEN = {
     "GRAFANA_PASSWORD_FILE": "/etc/steelyard/grafana_password",
     "HUB_FOLDER": "/srv/hub",
     "METRICS_FOLDER": "/srv/metrics",
+    "TRACES_URL": "https://traces.example.org",
     "TOKENIZER_FOLDER": "/srv/tokenizer",
     "EMBEDDING_MODEL_ID": "BAAI/bge-m3",
     "EMBEDDING_TOKENIZER_FOLDER": "/srv/embedding-tokenizer",
@@ -91,12 +94,25 @@ def test_the_database_and_prometheus_reach_other_hosts_by_the_network_of_peers_a
         (("store-outside",), "ARANGO_URL"),
         (("observability",), "GRAFANA_PASSWORD_FILE"),
         (("observability",), "METRICS_FOLDER"),
+        (("traces",), "TRACES_URL"),
     ],
 )
 def test_what_an_overlay_needs_is_asked_for_by_name(overlays: tuple[str, ...], needed: str) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         compose_files.by_compose({name: GIVEN[name] for name in GIVEN if name != needed}, files(*overlays))
     assert f"required variable {needed} is missing a value: should be " in refused.value.stderr
+
+
+def test_every_service_sends_its_traces_to_the_collector_which_passes_them_on() -> None:
+    services = merged("embedded", "traces")
+    for name in ("embedding", "dataprep", "retriever", "reranker", "chatqna"):
+        assert services[name]["environment"]["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://collector:4318"
+    config = yaml.safe_load((compose_files.ROOT / "compose/traces/collector.yml").read_text(encoding="utf-8"))
+    assert config["receivers"]["otlp"]["protocols"]["http"]["endpoint"] == "0.0.0.0:4318"
+    assert config["exporters"]["otlphttp"]["endpoint"] == "${env:TRACES_URL}"
+    assert services["collector"]["environment"]["TRACES_URL"] == GIVEN["TRACES_URL"]
+    pipeline = config["service"]["pipelines"]["traces"]
+    assert set(pipeline["processors"]) == set(config["processors"])
 
 
 def test_only_the_gateway_is_published_and_grafana_where_it_is_there() -> None:
@@ -165,7 +181,7 @@ def test_the_database_is_started_with_its_vector_index_and_a_volume_that_has_a_n
 
 
 def test_other_makers_services_are_those_that_the_policy_knows() -> None:
-    named = {*merged("cuda", "arangodb", "observability", "embedder"), *merged("cpu")}
+    named = {*merged("cuda", "arangodb", "observability", "embedder", "traces"), *merged("cpu")}
     ours = {*merged("embedded")}
     assert named - ours == FOREIGN
 
