@@ -136,4 +136,4 @@ class _Sender(SpanExporter):
             if exported:
                 logs.get().info("traces_accepted")
             else:
-                logs.get().warning("traces_not_accepted", fix="look at the collector; its metric has the count")
+                logs.get().warning("traces_not_accepted", fix="look at what OTEL_EXPORTER_OTLP_ENDPOINT names")
