@@ -1,7 +1,7 @@
 """Documents and a tokenizer, built here so that no test needs files or a network."""
 
 import io
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import docx
@@ -14,6 +14,8 @@ from reportlab.pdfgen.canvas import Canvas
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from steelyard_dataprep.chunking import token_counter
+
+from .ingestion_bench import Bench
 
 LANGUAGES = {
     "en": "The balance weighs a load against a counterweight. Every candidate is accounted for.",
@@ -102,3 +104,16 @@ def png() -> bytes:
     buffer = io.BytesIO()
     Image.new("RGB", (8, 8), "red").save(buffer, "PNG")
     return buffer.getvalue()
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    """An ingestion over an empty store."""
+    made = Bench(tmp_path / "store.db")
+    yield made
+    await made.close()

@@ -10,7 +10,7 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_dataprep import catalogue as catalogue_module
 from steelyard_dataprep.catalogue import Catalogue
 
-from .test_dataprep_ingestion import TEXT, Bench
+from .ingestion_bench import TEXT, Bench
 
 pytestmark = pytest.mark.anyio
 

@@ -7,135 +7,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steelyard_contracts.dataprep import FileResult
-from steelyard_contracts.documents import TokenUsage
-from steelyard_contracts.embeddings import EmbeddingData, EmbeddingRequest, EmbeddingResponse
+from steelyard_contracts.embeddings import EmbeddingData
 from steelyard_contracts.enums import FileStatus, Stage
-from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
-from steelyard_contracts.vectors import Vector
-from steelyard_dataprep.catalogue import Catalogue
-from steelyard_dataprep.embedding import ChunkMeasure, MeasureMismatchError
-from steelyard_dataprep.identity import content_hash, document_id
-from steelyard_dataprep.ingestion import Ingestion, Source
-from steelyard_dataprep.intakes import Intake, Intakes
-from steelyard_dataprep.parsing import ParseError, ParseLimits, parse
+from steelyard_contracts.errors import ErrorCode, UpstreamError
+from steelyard_dataprep.embedding import MeasureMismatchError
+from steelyard_dataprep.identity import content_hash
+from steelyard_dataprep.parsing import ParseError, ParseLimits
 from steelyard_dataprep.parsing.errors import (
     ParserCrashedError,
     ParserMemoryError,
     ParserStarvedError,
     ParserTimeoutError,
 )
-from steelyard_dataprep.preparation.prepared import ChunkSize, PreparedDocument, prepare
 from steelyard_dataprep.quarantine import Quarantine
-from steelyard_runtime.blocking import Workers
-from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
-from steelyard_store.errors import StoreBusy, StoreFull
+from steelyard_store.errors import StoreFull
 from steelyard_store.records import Chunk, Filter
 from steelyard_store.tree import Node
 
+from .ingestion_bench import DIMENSION, TEXT, Bench, vector_of
+
 pytestmark = pytest.mark.anyio
-
-DIMENSION = 8
-TEXT = "# Seals\n\nThe seal is ZQ-77.\n\n# Bolts\n\nThe bolts take 24 Nm.\n"
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-def vector_of(text: str) -> list[float]:
-    """A unit-free vector that depends on the text alone."""
-    return np.random.default_rng(len(text) * 1000 + sum(map(ord, text)) % 997).normal(size=DIMENSION).tolist()
-
-
-class FakeEmbedding:
-    """The embedding service as ingestion sees it; `spoil` changes its replies."""
-
-    def __init__(self) -> None:
-        self.model = {"id": "fake", "revision": "1", "dimension": DIMENSION, "tokenizer": "words"}
-        self.max_tokens: Any = 64
-        self.batches: list[list[str]] = []
-        self.spoil = lambda data: data
-
-    async def get_json(self, _path: str, _timeout_s: float) -> Any:
-        return {"limits": {"max_tokens": self.max_tokens}, "models": {"embedding": self.model}}
-
-    async def post(self, _path: str, request: EmbeddingRequest, _reply: type[EmbeddingResponse]) -> EmbeddingResponse:
-        texts = list(request.input)
-        self.batches.append(texts)
-        data = [
-            EmbeddingData(index=i, embedding=Vector.from_floats(vector_of(text)).to_base64())
-            for i, text in enumerate(texts)
-        ]
-        return EmbeddingResponse(model="fake", data=self.spoil(data), usage=TokenUsage(prompt_tokens=0, total_tokens=0))
-
-
-class InProcess:
-    """Prepares files here. `error` is raised instead, as many `times` as it says; `started` counts."""
-
-    def __init__(self, size: ChunkSize) -> None:
-        self.size = size
-        self.error: ParseError | None = None
-        self.times = 1000
-        self.started = 0
-
-    async def prepare(self, name: str, data: bytes, *, text_column: str | None = None) -> PreparedDocument:
-        self.started += 1
-        if self.error is not None and self.started <= self.times:
-            raise self.error
-        return prepare(parse(name, data, text_column=text_column), lambda text: len(text.split()), self.size)
-
-
-class Bench:
-    """An ingestion over a real store in a folder of its own."""
-
-    def __init__(self, path: Path, max_tokens: int = 40) -> None:
-        self.embedding = FakeEmbedding()
-        self.reader = EmbeddedReader(path)
-        self.writer = EmbeddedWriter(path)
-        self.workers = Workers("test", threads=1)
-        self.intakes = Intakes()
-        self.parser = InProcess(ChunkSize(max_tokens, 0))
-        self.ingestion = Ingestion(
-            self.reader,
-            self.writer,
-            self.embedding,  # type: ignore[arg-type]  # it has the two methods that ingestion calls
-            self.workers,
-            self.parser,
-            self.parser.size,
-            ChunkMeasure("words", max_tokens + 2),
-            self.intakes,
-            Quarantine(path.with_name("quarantine"), ParseLimits()),
-        )
-        self.catalogue = Catalogue(self.reader, self.writer, self.intakes, ("public",))
-
-    async def take_in(
-        self, name: str, data: bytes, text_column: str | None = None, read_as: str | None = None
-    ) -> FileResult:
-        source = Source(name, data, "public", text_column, read_as)
-        return await self.ingestion.take_in(source, await self.accept(name))
-
-    async def accept(self, name: str) -> Intake:
-        (intake,) = await self.ingestion.accept([name], "public")
-        return intake
-
-    async def close(self) -> None:
-        await self.reader.close()
-        await self.writer.close()
-        self.workers.close()
-
-    async def texts(self) -> list[str]:
-        listed = (await self.reader.documents(Filter(["public"]))).documents
-        found = [await self.reader.document_chunks(one.document_id, Filter(["public"])) for one in listed]
-        return [chunk.text for chunks in found for chunk in chunks]
-
-
-@pytest.fixture
-async def bench(tmp_path: Path) -> Any:
-    made = Bench(tmp_path / "store.db")
-    yield made
-    await made.close()
 
 
 async def test_a_file_is_published_with_exact_spans_and_its_own_vectors(bench: Bench) -> None:
@@ -274,77 +165,6 @@ async def test_a_parse_error_keeps_its_code(bench: Bench) -> None:
     result = await bench.take_in("broken.pdf", b"%PDF-1.7 broken")
     assert result.error is not None
     assert result.error.code is ErrorCode.CORRUPT_DOCUMENT
-
-
-async def test_a_deletion_that_comes_while_a_file_is_embedded_wins(bench: Bench) -> None:
-    await bench.take_in("notes.md", TEXT.encode())
-    embed = bench.embedding.post
-
-    async def delete_meanwhile(*call: Any) -> EmbeddingResponse:
-        assert len(await bench.catalogue.delete("notes.md", None)) == 1
-        return await embed(*call)
-
-    bench.embedding.post = delete_meanwhile  # type: ignore[method-assign]
-    result = await bench.take_in("notes.md", b"# Seals\n\nThe seal is ZQ-78.\n")
-    assert result.error is not None
-    assert result.error.code is ErrorCode.DELETED_MEANWHILE
-    assert await bench.texts() == []
-    bench.embedding.post = embed  # type: ignore[method-assign]
-    assert (await bench.take_in("notes.md", TEXT.encode())).status is FileStatus.PUBLISHED
-
-
-async def test_a_deletion_reaches_a_file_that_waits_for_its_turn_and_was_never_published(bench: Bench) -> None:
-    await bench.ingestion.prepare()
-    intake = await bench.accept("größe.md")
-    # The other spelling of the same name, as another file system would send it.
-    assert await bench.catalogue.delete("gro\u0308ße.md", None) == [intake.document_id]
-    result = await bench.ingestion.take_in(Source("größe.md", TEXT.encode(), "public"), intake)
-    assert result.error is not None
-    assert result.error.code is ErrorCode.DELETED_MEANWHILE
-    assert bench.embedding.batches == []
-    bench.ingestion.finish(intake)
-    with pytest.raises(SteelyardError) as caught:
-        await bench.catalogue.delete("größe.md", None)
-    assert caught.value.code is ErrorCode.NOT_FOUND
-
-
-async def test_a_deletion_by_another_process_reaches_a_file_that_waits(bench: Bench, tmp_path: Path) -> None:
-    known = await bench.take_in("notes.md", TEXT.encode())
-    assert known.document_id is not None
-    waiting, other = await bench.accept("notes.md"), await bench.accept("other.md")
-    async with EmbeddedWriter(tmp_path / "store.db") as elsewhere:
-        assert await elsewhere.delete(known.document_id)
-    result = await bench.ingestion.take_in(Source("notes.md", TEXT.encode(), "public"), waiting)
-    assert result.error is not None
-    assert result.error.code is ErrorCode.DELETED_MEANWHILE
-    # What comes after the deletion, and other documents, are no concern of it.
-    result = await bench.ingestion.take_in(Source("other.md", TEXT.encode(), "public"), other)
-    assert result.status is FileStatus.PUBLISHED
-    assert (await bench.take_in("notes.md", TEXT.encode())).status is FileStatus.PUBLISHED
-
-
-async def test_a_file_that_can_not_be_registered_is_forgotten(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail(_ids: Sequence[str]) -> dict[str, int]:
-        raise StoreBusy("locked")
-
-    monkeypatch.setattr(bench.writer, "deletions", fail)
-    with pytest.raises(StoreBusy):
-        await bench.accept("notes.md")
-    async with bench.intakes.deleting(document_id("public", "notes.md")) as on_its_way:
-        assert not on_its_way
-
-
-async def test_a_deletion_that_fails_withdraws_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def full(*_args: Any, **_options: Any) -> bool:
-        raise StoreFull("no space is left")
-
-    await bench.ingestion.prepare()
-    intake = await bench.accept("notes.md")
-    monkeypatch.setattr(bench.writer, "delete", full)
-    with pytest.raises(StoreFull):
-        await bench.catalogue.delete("notes.md", None)
-    result = await bench.ingestion.take_in(Source("notes.md", TEXT.encode(), "public"), intake)
-    assert result.status is FileStatus.PUBLISHED
 
 
 async def test_a_table_is_read_by_the_column_that_was_chosen(bench: Bench) -> None:
