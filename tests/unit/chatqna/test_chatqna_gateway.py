@@ -217,6 +217,14 @@ class TestBreakingOff:
         [ledger] = bench.ledgers()
         assert (ledger.answer, ledger.original_answer) == ("", "The pump is black. ")
 
+    def test_a_model_that_fails_while_it_thinks(self, bench: Bench) -> None:
+        bench.settings["groundedness_policy"] = "flag"
+        bench.llm.pieces = ["<think>", "The pump ", BROKEN]
+        with pytest.raises(UpstreamError, match="the stream broke"):
+            bench.use(streamed)
+        [ledger] = bench.ledgers()
+        assert (ledger.answer, ledger.original_answer, ledger.abstained) == ("", "<think>The pump ", None)
+
     def test_a_defect_is_named_by_its_kind_and_never_by_its_words(self, bench: Bench) -> None:
         bench.llm.pieces = [ValueError("CANARY")]
         with pytest.raises(ValueError, match="CANARY"):

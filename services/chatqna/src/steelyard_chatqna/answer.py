@@ -23,6 +23,7 @@ from .llm.client import LlmClient
 from .llm.tokens import TokenCounter
 from .pipeline.evidence import Evidence
 from .settings import ChatqnaSettings
+from .thinking import ThinkingFilter
 from .verdict import sent_chunks
 
 _TELLING_ENDS = frozenset({"length", "content_filter"})
@@ -183,7 +184,7 @@ class Answerer:
             policy,
             self._workers,
         )
-        links = LinkFilter(partial(_written, draft))
+        thinking, links = ThinkingFilter(), LinkFilter(partial(_written, draft))
         complete = False
         try:
             async with AsyncExitStack() as stack:
@@ -198,18 +199,20 @@ class Answerer:
                     for delta in deltas:
                         draft.finish_reason = delta.finish_reason or draft.finish_reason
                         draft.usage.update(delta.usage or {})
+                    said = thinking.feed("".join(delta.text for delta in deltas))
                     with timed("grounding"):
-                        shown = await gate.feed(links.feed("".join(delta.text for delta in deltas)))
+                        shown = await gate.feed(links.feed(said))
                     if shown:
                         yield shown
             complete = True
             self._compare_counts(draft)
         finally:
             draft.removed_links = links.removed
-            if not complete and links.seen != draft.text:
-                draft.original_text = links.seen  # what the model had said and nobody was shown
+            original = thinking.taken + links.seen
+            if not complete and original != draft.text:
+                draft.original_text = original  # what the model had said and nobody was shown
         with timed("grounding"):
-            shown = await gate.feed(links.finish())
+            shown = await gate.feed(links.feed(thinking.finish()) + links.finish())
         if shown:
             yield shown
         draft.removed_links = links.removed
@@ -217,20 +220,20 @@ class Answerer:
             verdict = await gate.finish()
         if not verdict.text.strip():
             # A model that only reasoned, refused or called a tool has said nothing; why it ended stays to be seen.
-            draft.abstained, draft.original_text = "empty_answer", links.seen
+            draft.abstained, draft.original_text = "empty_answer", original
             if draft.finish_reason not in _TELLING_ENDS:
                 draft.finish_reason = "stop"
             yield self._settings.no_evidence_answer
             return
         if gate.must_abstain(verdict):
-            draft.abstained, draft.original_text = "unsupported_answer", links.seen
+            draft.abstained, draft.original_text = "unsupported_answer", original
             draft.finish_reason = "stop"
             yield self._settings.no_evidence_answer
             return
         draft.citations = list(verdict.citations)
         draft.unsupported = list(verdict.unsupported)
         draft.invented_markers = verdict.invented_markers
-        draft.original_text = links.seen if links.removed else None
+        draft.original_text = original if links.removed or thinking.taken else None
         rest = gate.rest(verdict)
         if rest:
             yield rest

@@ -118,7 +118,7 @@ class Ledger(Response):
     retrieval_query: RewrittenQuestion = None
     answer: str | None = None
     original_answer: str | None = Field(
-        default=None, description="The model's answer when it was replaced, or what links were removed from."
+        default=None, description="What the model said when it was replaced, or links or thinking were removed from it."
     )
     finish_reason: str | None = Field(default=None, description="Why the answer ended; None if no model was asked.")
     abstained: str | None = Field(default=None, description="Why the no-evidence answer was given, None if it was not.")
