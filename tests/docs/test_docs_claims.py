@@ -69,3 +69,18 @@ def test_a_setting_that_is_named_exists(document: str, setting: str) -> None:
 
 def _shapes(paths: set[str]) -> set[str]:
     return {re.sub(r"\{\w+\}", "{}", path) for path in paths}
+
+
+def test_no_module_is_longer_than_contributing_allows() -> None:
+    limit = re.search(r"No file over (\d+) lines", TEXTS["CONTRIBUTING.md"])
+    assert limit is not None
+    modules = [
+        module
+        for folder in ("compose", "examples", "services", "tests", "tools")
+        for module in (ROOT / folder).rglob("*.py")
+    ]
+    assert ROOT / "tests/docs/test_docs_claims.py" in modules
+    lengths = {
+        module.relative_to(ROOT).as_posix(): len(module.read_text(encoding="utf-8").splitlines()) for module in modules
+    }
+    assert {name: lines for name, lines in lengths.items() if lines > int(limit[1])} == {}

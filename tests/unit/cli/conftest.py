@@ -19,6 +19,7 @@ from steelyard_models.cache import stamp_file
 from steelyard_models.catalogue import load_catalogue
 from steelyard_runtime.settings.base import documented_fields
 from tests.unit.cli.doubles import Double
+from tests.unit.cli.ingesting import INGEST, job
 
 SERVICES = {
     "llm": ("steelyard_models.llm_server", "LLM_PORT"),
@@ -154,3 +155,28 @@ def clean_environ(tmp_path: Path) -> Iterator[None]:
         yield
         os.environ.clear()
         os.environ.update(before)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "docs"
+    made.mkdir()
+    for name in ("a.md", "broken.pdf", "größe.txt"):
+        (made / name).write_text(f"content of {name}")
+    (made / ".hidden").write_text("x")
+    return made
+
+
+@pytest.fixture
+def dataprep(double):
+    def answer(call):
+        if b'name="files"' not in call.body:
+            return 200, {}, job("a.md")
+        name, _ = call.file()
+        if name == "broken.pdf":
+            # A report about one refused file has the status of the refusal.
+            return 422, {}, job(name, code="corrupt_document", detail="no trailer")
+        return 200, {}, job(name)
+
+    double.routes[INGEST] = answer
+    return double

@@ -1,8 +1,11 @@
-"""Documents and a tokenizer, built here so that no test needs files or a network."""
+"""Documents, a tokenizer and jobs, built here so that no test needs files or a network."""
 
+import asyncio
 import io
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import docx
 import pytest
@@ -14,8 +17,13 @@ from reportlab.pdfgen.canvas import Canvas
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from steelyard_dataprep.chunking import token_counter
+from steelyard_dataprep.job_store import JobStore
+from steelyard_dataprep.jobs import Jobs
+from steelyard_runtime import context
+from steelyard_runtime.blocking import Workers
 
 from .ingestion_bench import Bench
+from .job_doubles import FakeFetcher, FakeIngestion
 
 LANGUAGES = {
     "en": "The balance weighs a load against a counterweight. Every candidate is accounted for.",
@@ -117,3 +125,20 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     made = Bench(tmp_path / "store.db")
     yield made
     await made.close()
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Callable[..., Jobs]]:
+    """Makes the jobs of a process; all of them share one file, as those before and after a restart do."""
+    with ExitStack() as stack:
+
+        def made(ingestion: FakeIngestion, fetcher: FakeFetcher | None = None, patience_s: float = 3600.0) -> Jobs:
+            context.bind(context.RequestContext("r1", asyncio.get_running_loop().time() + 60))
+            keeping = Workers("jobs", threads=1)
+            store = JobStore(tmp_path / "store.db.jobs")
+            stack.callback(store.close)
+            stack.callback(keeping.close)
+            fakes: Any = ingestion, fetcher or FakeFetcher()
+            return Jobs(*fakes, store, keeping, patience_s)
+
+        yield made

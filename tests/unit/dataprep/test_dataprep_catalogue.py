@@ -16,11 +16,6 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def bench(tmp_path: Path) -> Any:
     made = Bench(tmp_path / "store.db")
     yield made
