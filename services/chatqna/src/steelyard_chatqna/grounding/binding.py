@@ -92,7 +92,8 @@ def _are_same(one: Fact, other: Fact) -> bool:
 def _is_closer_in_sentence(found: Located, rival: Fact, place: int, things: Sequence[Located]) -> bool:
     """Whether the rival's part of the sentence has something of the claim, and the value's part nothing of its own.
 
-    What stands before the first value of the sentence is said of all of them.
+    What stands before the first value of the sentence is said of all of them; what both parts have tells neither from
+    the other (`deck 2 is free; deck 1 costs 3 EUR`).
     """
     parts = {fact.part for fact in found.places[place]}
     if rival.part in parts:
@@ -100,10 +101,12 @@ def _is_closer_in_sentence(found: Located, rival: Fact, place: int, things: Sequ
     first = min(rival.start, *(fact.start for fact in found.places[place]))
     own = theirs = False
     for thing in things:
-        mine = other = False
+        mine = behind = other = False
         for fact in thing.places.get(place, ()):
-            mine = mine or (fact.part in parts and fact.start > first)
+            if fact.part in parts:
+                mine = True
+                behind = behind or fact.start > first
             other = other or fact.part == rival.part
-        own = own or (mine and not other)
+        own = own or (behind and not other)
         theirs = theirs or (other and not mine)
     return theirs and not own
