@@ -7,8 +7,9 @@ is misbound when another value of the same sort stands closer to what the claim 
 from collections.abc import Iterable, Sequence, Set
 from functools import cached_property
 
-from .facts import Fact, Kind, weight
+from .facts import HARD, Fact, Kind, weight
 from .index import EvidenceIndex
+from .lexicon.japanese import JAPANESE
 from .places import Located
 
 _NEIGHBOUR_MARGIN = 1.0
@@ -41,10 +42,54 @@ class Binding:
             return False
         words, values = self._things
         things = [*words, *(thing for thing in values if not _are_same(thing.fact, found.fact))]
-        closer = [rival for rival in rivals.get(place, ()) if _is_closer_in_sentence(found, rival, place, things)]
+        closer = [rival for rival in rivals.get(place, ()) if self._is_closer_in_sentence(found, rival, place, things)]
         for other in self._closer_elsewhere(rivals.keys() - {place}, place, things):
             closer += rivals[other]
         return any(not any(_are_same(thing.fact, rival) for thing in things) for rival in closer)
+
+    def _is_closer_in_sentence(self, found: Located, rival: Fact, place: int, things: Iterable[Located]) -> bool:
+        """Whether the rival's part of the sentence has something of the claim, and the value's part nothing of its own.
+
+        What stands before the first value of the sentence is said of all of them, and so is what stands behind the
+        last one where the verb does (`大人は5日、子供は2日の休暇を取る`); what both parts have tells neither from the
+        other (`deck 2 is free; deck 1 costs 3 EUR`).
+        """
+        parts = {fact.part for fact in found.places[place]}
+        if rival.part in parts:
+            return False
+        first = min(rival.start, *(fact.start for fact in found.places[place]))
+        shared_from = self._shared_from(place)
+        own = theirs = False
+        for thing in things:
+            mine = behind = other = False
+            for fact in thing.places.get(place, ()):
+                if fact.start >= shared_from:
+                    continue
+                if fact.part in parts:
+                    mine = True
+                    behind = behind or fact.start > first
+                other = other or fact.part == rival.part
+            own = own or (behind and not other)
+            theirs = theirs or (other and not mine)
+        return theirs and not own
+
+    def _shared_from(self, place: int) -> int:
+        """Where in the chunk the end of a sentence begins that is said of all its values; behind it if there is none.
+
+        The verb stands at the end in Japanese, and is said once when the earlier parts break off behind their values.
+        """
+        sentence = self._index.sentence(place)
+        if not self._index.reads(place, JAPANESE):
+            return sentence.end
+        facts = sentence.facts.facts
+        ends: dict[int, int] = {}
+        for fact in facts:
+            # One sign right behind a number is what it counts in (`8名`).
+            if fact.kind in HARD or ends.get(fact.part) == fact.start == fact.end - 1:
+                ends[fact.part] = fact.end
+        last = max(ends)
+        goes_on = any(fact.part != last and fact.start >= ends.get(fact.part, sentence.end) for fact in facts)
+        return sentence.end if goes_on else ends[last]
 
     @cached_property
     def _things(self) -> tuple[list[Located], list[Located]]:
@@ -87,26 +132,3 @@ def _are_same(one: Fact, other: Fact) -> bool:
     if one.quantity is not None and other.quantity is not None:
         return one.quantity.equals(other.quantity)
     return one.kind is other.kind and one.key == other.key
-
-
-def _is_closer_in_sentence(found: Located, rival: Fact, place: int, things: Sequence[Located]) -> bool:
-    """Whether the rival's part of the sentence has something of the claim, and the value's part nothing of its own.
-
-    What stands before the first value of the sentence is said of all of them; what both parts have tells neither from
-    the other (`deck 2 is free; deck 1 costs 3 EUR`).
-    """
-    parts = {fact.part for fact in found.places[place]}
-    if rival.part in parts:
-        return False
-    first = min(rival.start, *(fact.start for fact in found.places[place]))
-    own = theirs = False
-    for thing in things:
-        mine = behind = other = False
-        for fact in thing.places.get(place, ()):
-            if fact.part in parts:
-                mine = True
-                behind = behind or fact.start > first
-            other = other or fact.part == rival.part
-        own = own or (behind and not other)
-        theirs = theirs or (other and not mine)
-    return theirs and not own
