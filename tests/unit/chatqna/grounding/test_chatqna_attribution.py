@@ -141,6 +141,23 @@ def test_a_model_that_no_chunk_knows_is_not_answered_by_its_sibling() -> None:
     assert not missing("8.5 kg", question="How much does the H2O pump weigh?")
 
 
+@pytest.mark.parametrize(
+    ("answer", "facts"),
+    [
+        ("Der neue Liefertermin des Auftrags 77-1203 ist der 4. Juli 2025.", []),
+        ("Der neue Liefertermin des Auftrags 77-1204 ist der 4. Juli 2025.", ["77-1204"]),
+        ("Der neue Liefertermin des Auftrags 77-1203 ist der 5. Juli 2025.", ["5. Juli 2025"]),
+        ("Der Auftrag 77-1299 kommt am 2. Mai 2025.", []),
+        ("Der Auftrag 77-1203 kommt am 2. Mai 2025.", ["2. Mai 2025"]),
+    ],
+)
+def test_an_order_number_holds_for_what_the_next_sentence_says(answer: str, facts: list[str]) -> None:
+    mail = "Der Auftrag 77-1203 (24 Ventile) verzögert sich um drei Wochen. Der neue Liefertermin ist der 4. Juli 2025."
+    other = "Der Auftrag 77-1299 ist pünktlich. Er kommt am 2. Mai 2025."
+    question = "Wann kommt der Auftrag 77-1203?"
+    assert missing(answer, f"{mail}\n\n{other}", question=question) == ([facts] if facts else [])
+
+
 def test_a_value_of_another_dimension_does_not_answer() -> None:
     assert missing("The price of the pump is 8.5 kg.", question="What is the price of the pump?") == [["8.5 kg"]]
 

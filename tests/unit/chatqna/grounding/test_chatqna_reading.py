@@ -53,6 +53,9 @@ def test_facts_are_in_text_order_and_inside_the_sentence(text: str, code: str) -
         ("Die AX-104-B-Pumpe ist für IP67.", ["AX-104-B", "IP67"]),
         ("AX-104-Bは清水用です。", ["AX-104-B"]),
         ("It opens at 14:30.", ["14:30"]),
+        ("Die Aufträge 77-1203, 0815-33, 4500-12 und 978-3-16.", ["77-1203", "0815-33", "4500-12", "978-3-16"]),
+        ("注文番号77-1203です。", ["77-1203"]),
+        ("It has 10-20 bolts, 5-1000 users, 2024-25 figures, 08-17 h and 200-35 bar.", []),
         ("It has 35Nm, 10MB, 5 V, the 2nd one, a 24-hour run and 10-20 bar.", []),
     ],
 )

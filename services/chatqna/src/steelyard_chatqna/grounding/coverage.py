@@ -82,6 +82,8 @@ class Coverage:
                 return _NEAR
         if kind is not Kind.NAME and kind is not Kind.IDENTIFIER:
             return 0.0
+        if kind is Kind.IDENTIFIER and self._goes_on_about_sibling(found, main):
+            return 0.0
         # A text does not repeat the name of what it is about.
         if self._index.in_chunk(main, places):
             return _NEAR
@@ -163,8 +165,17 @@ class Coverage:
 
     def _speaks_of_sibling(self, group: Sequence[Located], place: int) -> bool:
         """Whether a sentence is about another model than the claim, so that it can not complete it."""
-        identifiers = [found.fact for found in group if found.fact.kind is Kind.IDENTIFIER]
-        return any(self._index.has_sibling(fact, place) for fact in identifiers)
+        return any(
+            self._index.has_sibling(found.fact, place) or self._goes_on_about_sibling(found, place)
+            for found in group
+            if found.fact.kind is Kind.IDENTIFIER
+        )
+
+    def _goes_on_about_sibling(self, found: Located, place: int) -> bool:
+        """Whether a sentence without the identifier (`It arrives on 2 May`) comes behind or under another one."""
+        if place in found.places:
+            return False
+        return any(self._index.has_sibling(found.fact, other) for other in self._index.sentence(place).near)
 
     def _of_another_day(self, group: Sequence[Located], main: int, place: int) -> bool:
         """Whether one of two sentences names a day, and not the one that the claim names."""

@@ -80,8 +80,11 @@ class Fact(NamedTuple):
 
     @property
     def family(self) -> str:
-        """The letters that an identifier begins with: `AX-104` and `AX-200` are of one family."""
-        return _letters_before(self.key)
+        """The letters that an identifier begins with, or how long its numbers are.
+
+        `AX-104` and `AX-200` are of one family, and so are `77-1203` and `31-2087`.
+        """
+        return _family(self.key)
 
     def has_sibling(self, identifiers: Iterable["Fact"]) -> bool:
         """Whether another identifier of its family is among `identifiers`, and itself not."""
@@ -107,8 +110,9 @@ class Facts(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _letters_before(key: str) -> str:
-    return next((key[:position] for position, char in enumerate(key) if not char.isalpha()), "")
+def _family(key: str) -> str:
+    letters = next((key[:position] for position, char in enumerate(key) if not char.isalpha()), "")
+    return letters or ("-".join("0" * len(number) for number in key.split("-")) if "-" in key else "")
 
 
 def weight(facts: Iterable[Fact]) -> float:

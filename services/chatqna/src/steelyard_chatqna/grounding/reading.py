@@ -14,7 +14,7 @@ from .lexicon.numerals import HAN_COUNTERS, HAN_DIGITS
 from .lexicon.particles import SPACED_PARTICLES
 from .lexicon.words import fold
 from .quantities import Quantity, counted, quantity_at
-from .surfaces import Piece
+from .surfaces import HYPHENATED, Piece
 from .units import Unit
 from .vocabulary import Content, Word, run_of
 
@@ -149,7 +149,9 @@ class _Reader:
         if time is not None:
             self._add(Kind.IDENTIFIER, _of_day(time), time.group(), start, time.end())
             return time.end()
-        for piece, word in run_of(text[start:end], self._code).pieces:
+        known = run_of(text[start:end], self._code).pieces
+        if known and not self._is_measured(start, end):
+            piece, word = known[0]
             self._word(piece, word, start + piece.start, start + piece.end)
             return start + piece.end
         quantity = quantity_at(text, start, self._end, self._language.decimal_comma if self._code else None)
@@ -158,6 +160,13 @@ class _Reader:
         self._quantity(start, quantity)
         ordinal = _ORDINAL.match(text, quantity.end, self._end)
         return quantity.end if ordinal is None else ordinal.end()
+
+    def _is_measured(self, start: int, end: int) -> bool:
+        """Whether a unit stands behind numbers with hyphens between them, which are a range then (`200-35 bar`)."""
+        if HYPHENATED.fullmatch(self._text, start, end) is None:
+            return False
+        last = self._text.rindex("-", start, end) + 1
+        return quantity_at(self._text, last, self._end, self._language.decimal_comma).unit is not None
 
     def _is_designation(self, start: int, end: int) -> bool:
         """Whether a short number without a unit belongs to the name before it, as in `Kestrel 3`."""

@@ -9,7 +9,7 @@ from .units import UNIT_OF
 
 
 class Piece(NamedTuple):
-    """A word or identifier inside a run; `form` is folded, `key` of an identifier is without its separators."""
+    """A word or identifier inside a run; `form` is folded, `key` of an identifier with letters has no separators."""
 
     form: str
     key: str
@@ -29,6 +29,14 @@ _PLAIN_NUMBER = re.compile(r"\d+(?:[.,']\d+)?")
 _VERSION = re.compile(r"\d+(?:\.\d+){2,}")
 _GROUPED = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
 _COUNTED = re.compile(r"\d+(?:[.,]\d+)?-?([^\W\d_]+)(?:[-/·][^\W\d_]+)*")
+HYPHENATED = re.compile(r"\d+(?:-\d+)+")
+"""Numbers with hyphens between them: a designation (`77-1203`) or a range."""
+
+_YEARS = re.compile(r"[12]\d{3}-\d{2}")
+_SHORTEST_DESIGNATION = 3
+_UNLIKE_LENGTHS = 2
+"""Digits that the second number has more than the first when the two are no ends of a range."""
+
 _ORDINALS = words("st nd rd th s er te ten ter tes x")
 
 
@@ -55,6 +63,8 @@ def _is_numbered_identifier(run: str) -> bool:
         return False
     if _VERSION.fullmatch(run):
         return True
+    if HYPHENATED.fullmatch(run):
+        return _is_designation(run)
     counted = _COUNTED.fullmatch(run)
     if counted is None:
         return any(char.isalpha() for char in run)
@@ -64,8 +74,27 @@ def _is_numbered_identifier(run: str) -> bool:
     return len(word) < 3 and not word.islower()
 
 
+def _is_designation(run: str) -> bool:
+    """Whether numbers with hyphens between them name something (`77-1203`, `0815-33`, `978-3-16`) and are no range.
+
+    The ends of a range ascend and are of like length, or the last one is round (`5-1000`); `2024-25` are two years.
+    """
+    numbers = run.split("-")
+    if len(numbers) > 2:
+        return True
+    if _YEARS.fullmatch(run):
+        return False
+    if any(number[0] == "0" and len(number) >= _SHORTEST_DESIGNATION for number in numbers):
+        return True
+    first, last = numbers
+    descends = len(first) >= _SHORTEST_DESIGNATION and int(first) > int(last)
+    return (descends or len(last) - len(first) >= _UNLIKE_LENGTHS) and last[-1] != "0"
+
+
 def _identifier(run: str, start: int, end: int) -> Piece:
     surface = run[start:end]
+    if HYPHENATED.fullmatch(surface):
+        return Piece(surface, surface, surface, start, end, identifier=True, capital=True)
     key = fold(surface).translate(_SEPARATORS)
     if key[:1] == "v" and _VERSION.fullmatch(key[1:]):
         key = key[1:]
