@@ -40,6 +40,14 @@ def test_what_is_loaded_is_what_was_saved(program: ModuleType, capsys: pytest.Ca
     assert said(program, "load", capsys)["store"]["rows"] == saved["store"]["rows"]
 
 
+def test_copies_are_for_their_owner_alone(program: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    store = program.PLACES["store"]
+    written(store, 1)
+    said(program, "save", capsys)
+    said(program, "load", capsys)
+    assert [path.stat().st_mode & 0o777 for path in (program.FOLDER / "store.db", store)] == [0o600, 0o600]
+
+
 def test_rows_that_are_still_in_the_log_are_saved(program: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     store = program.PLACES["store"]
     written(store, 1)

@@ -25,6 +25,7 @@ FOLDER = Path("/backup")
 
 def copy(source: Path, target: Path) -> None:
     """Copy one database page by page, with what its write-ahead log holds."""
+    target.touch(mode=0o600)  # as the services make their own
     with (
         closing(sqlite3.connect(f"file:{quote(str(source))}?mode=rw", uri=True)) as one,
         closing(sqlite3.connect(target)) as other,
