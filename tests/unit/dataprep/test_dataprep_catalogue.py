@@ -1,6 +1,5 @@
 """The catalogue: which scopes an upload may name, finding documents by a text, and showing one."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +12,6 @@ from steelyard_dataprep.catalogue import Catalogue
 from .ingestion_bench import TEXT, Bench
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def bench(tmp_path: Path) -> Any:
-    made = Bench(tmp_path / "store.db")
-    yield made
-    await made.close()
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ def distortion(question: str, history: str, rewritten: str) -> str | None:
     """
     known = fold(plain(f"{history}\n{question}"))
     text = fold(plain(rewritten))
-    facts = _facts(rewritten)
+    asked, facts = _facts(question), _facts(rewritten)
     keys = {fact.key for fact in facts}
-    if any(fact.key not in keys and fact.form not in text for fact in _facts(question)):
+    if any(fact.key not in keys and fact.form not in text for fact in asked):
         return "leaves out a part of the one that was asked"
-    said = {fact.key for fact in (*_facts(history), *_facts(question))}
+    said = {fact.key for fact in (*_facts(history), *asked)}
     if any(fact.kind in DECISIVE and fact.key not in said and fact.form not in known for fact in facts):
         return "has a name or a number that nobody mentioned"
     return None
