@@ -20,6 +20,7 @@ from steelyard_contracts.chat import ChatCompletionRequest
 from steelyard_runtime.blocking import Workers
 
 from .fakes import QUESTION, SEAL, FakeLlm, FakeParts, WordCounter, run, words
+from .judging_here import judging_here
 
 
 @dataclass
@@ -36,7 +37,7 @@ class Bench:
     async def open(self) -> AsyncIterator[Gateway]:
         known = {"reranking_strategy": "slice", **self.settings}
         settings = ChatqnaSettings(**{"auth": "off"} | known)
-        keeping, grounding = Workers("ledgers", 1), Workers("grounding", 1)
+        keeping, judging = Workers("ledgers", 1), judging_here()
         store = LedgerStore(self.folder / "ledgers.db", settings.ledger_days, settings.ledger_max_mb * 2**20)
         llm: Any = self.llm
         rewriting: Any = self.condensing
@@ -44,14 +45,13 @@ class Bench:
             yield Gateway(
                 settings,
                 self.neighbours.parts,
-                Answerer(settings, llm, WordCounter(), grounding),
+                Answerer(settings, llm, WordCounter(), judging),
                 KeptLedgers(store, keeping),
                 Documents(None, ("public",)),
-                None if rewriting is None else Condenser(rewriting, WordCounter(), 4096, grounding),
+                None if rewriting is None else Condenser(rewriting, WordCounter(), 4096, judging),
             )
         finally:
             keeping.close()
-            grounding.close()
             store.close()
 
     def use(self, work: Callable[[Gateway], Any], deadline_s: float = 20.0) -> Any:

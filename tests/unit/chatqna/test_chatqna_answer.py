@@ -1,7 +1,6 @@
 """From evidence to an answer: when the model is asked at all, and what becomes of what it says."""
 
 import asyncio
-import threading
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
@@ -14,14 +13,13 @@ from steelyard_chatqna.llm.client import Delta
 from steelyard_chatqna.pipeline.evidence import Evidence
 from steelyard_chatqna.prompt import build_messages
 from steelyard_chatqna.settings import ChatqnaSettings
-from steelyard_chatqna.verdict import Judge
 from steelyard_contracts.enums import ScoreKind
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_contracts.ledger import totals
 from steelyard_runtime import context
-from steelyard_runtime.blocking import Workers
 
 from .fakes import LATE, QUESTION, SEAL, FakeLlm, WordCounter, entry, evidence, run, words
+from .judging_here import judging_here
 
 INVENTED = "The pump is painted black. It was made in 1987."
 BROKEN = UpstreamError(ErrorCode.UPSTREAM_BAD_REPLY, "broken")
@@ -43,25 +41,21 @@ class Unused:
         raise AssertionError("the model was asked")
 
 
-def answerer(llm: Any, workers: Workers, counter: Any = None, **settings: Any) -> Answerer:
-    return Answerer(ChatqnaSettings(**{"auth": "off"} | settings), llm, counter or WordCounter(), workers)
+def answerer(llm: Any, counter: Any = None, **settings: Any) -> Answerer:
+    return Answerer(ChatqnaSettings(**{"auth": "off"} | settings), llm, counter or WordCounter(), judging_here())
 
 
 def answered(
     llm: Any, found: Evidence | None = None, *, counter: Any = None, max_tokens: int | None = None, **settings: Any
 ) -> tuple[Draft, list[str]]:
     """The finished draft, and what was shown piece by piece."""
-    workers = Workers("test", 1)
 
     async def work() -> tuple[Draft, list[str]]:
-        made = answerer(llm, workers, counter, **settings)
+        made = answerer(llm, counter, **settings)
         draft = await made.prepare("l", CONVERSATION, evidence() if found is None else found, max_tokens)
         return draft, [text async for text in made.stream(draft, {"temperature": 0})]
 
-    try:
-        draft, shown = run(work)
-    finally:
-        workers.close()
+    draft, shown = run(work)
     counted = totals(draft.evidence.entries)
     assert counted.sent == len(draft.evidence.selected)
     assert draft.text == "".join(shown)
@@ -234,15 +228,13 @@ class TestExtractive:
 
     def test_it_abstains_when_no_sentence_answers(self) -> None:
         found = evidence(("b", "c"), question="Wer malt die Bilder im Museum?")
-        workers = Workers("test", 1)
 
         async def work() -> tuple[Draft, list[str]]:
-            made = answerer(Unused(), workers, Unused(), llm_backend="extractive", no_evidence_answer="None.")
+            made = answerer(Unused(), Unused(), llm_backend="extractive", no_evidence_answer="None.")
             draft = await made.prepare("l", Conversation("", (), "Wer malt die Bilder im Museum?"), found, None)
             return draft, [text async for text in made.stream(draft, {})]
 
         draft, shown = run(work)
-        workers.close()
         assert (shown, draft.abstained, draft.citations) == (["None."], "nothing_extractable", [])
 
     @pytest.mark.parametrize("anyway", [False, True])
@@ -258,11 +250,10 @@ class TestBreakingOff:
         self, llm: FakeLlm, leave: Callable[[list[str]], bool], **settings: Any
     ) -> tuple[Draft, list[str], BaseException | None]:
         """Read until `leave` says so or an error comes."""
-        workers = Workers("test", 1)
         caught: list[BaseException] = []
 
         async def work() -> tuple[Draft, list[str]]:
-            made = answerer(llm, workers, **settings)
+            made = answerer(llm, **settings)
             draft = await made.prepare("l", CONVERSATION, evidence(), None)
             shown: list[str] = []
             try:
@@ -276,10 +267,7 @@ class TestBreakingOff:
             assert not llm.open, "the connection is closed where it is left, not when the garbage is collected"
             return draft, shown
 
-        try:
-            draft, shown = run(work)
-        finally:
-            workers.close()
+        draft, shown = run(work)
         return draft, shown, caught[0] if caught else None
 
     def test_leaving_closes_the_models_connection_at_once(self) -> None:
@@ -303,11 +291,10 @@ class TestBreakingOff:
 
     def test_cancelling_while_the_model_is_silent_closes_its_connection(self) -> None:
         llm = FakeLlm(["one ", "two"])
-        workers = Workers("test", 1)
 
         async def work() -> None:
             llm.hold[1] = asyncio.Event()
-            made = answerer(llm, workers, groundedness_policy="flag")
+            made = answerer(llm, groundedness_policy="flag")
             draft = await made.prepare("l", CONVERSATION, evidence(), None)
             begun = asyncio.Event()
 
@@ -326,7 +313,6 @@ class TestBreakingOff:
             assert draft.text == "one "
 
         run(work)
-        workers.close()
 
 
 def test_only_waiting_for_the_model_is_timed_as_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,49 +320,14 @@ def test_only_waiting_for_the_model_is_timed_as_the_model(monkeypatch: pytest.Mo
     clock = {"now": 0.0}
     monkeypatch.setattr("steelyard_runtime.context.time.perf_counter", lambda: clock["now"])
     llm = FakeLlm(["one ", "two ", "three"])
-    workers = Workers("test", 1)
 
     async def work() -> dict[str, float]:
-        made = answerer(llm, workers, groundedness_policy="flag")
+        made = answerer(llm, groundedness_policy="flag")
         draft = await made.prepare("l", CONVERSATION, evidence(), None)
         async for _ in made.stream(draft, {}):
             clock["now"] += 100.0
         return context.current().timings_ms
 
     timings = run(work)
-    workers.close()
     assert timings["llm"] == 0.0
     assert timings["grounding"] == 0.0
-
-
-def test_judging_does_not_hold_up_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    judging, go = threading.Event(), threading.Event()
-    judge = Judge.judge
-
-    def slow(judging_one: Judge, text: str) -> Any:
-        judging.set()
-        assert go.wait(20)
-        return judge(judging_one, text)
-
-    monkeypatch.setattr(Judge, "judge", slow)
-    workers = Workers("test", 1)
-
-    async def work() -> str:
-        made = answerer(FakeLlm([SEAL]), workers)
-        draft = await made.prepare("l", CONVERSATION, evidence(), None)
-
-        async def read() -> str:
-            return "".join([text async for text in made.stream(draft, {})])
-
-        task = asyncio.create_task(read())
-        await asyncio.to_thread(judging.wait, 20)
-        # The loop runs this line although the verdict is not there yet.
-        assert not task.done()
-        go.set()
-        return await task
-
-    try:
-        assert run(work) == SEAL
-    finally:
-        go.set()
-        workers.close()

@@ -12,9 +12,9 @@ from steelyard_contracts.chat import Message
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_runtime import context
-from steelyard_runtime.blocking import Workers
 
 from .fakes import FakeLlm, WordCounter, run, words
+from .judging_here import judging_here
 
 BEFORE = (
     Message(role="user", content="What torque do the gland bolts of the AX-104 need?"),
@@ -34,13 +34,9 @@ def sought(
     deadline_s: float = 20.0,
 ) -> Sought:
     async def main() -> Sought:
-        workers, model = Workers("grounding", 1), llm
-        asked: Any = model
-        try:
-            condenser = Condenser(asked, counter or WordCounter(), window, workers)
-            return await condenser.sought(Conversation("", history, question))
-        finally:
-            workers.close()
+        asked: Any = llm
+        condenser = Condenser(asked, counter or WordCounter(), window, judging_here())
+        return await condenser.sought(Conversation("", history, question))
 
     return run(main, deadline_s)
 
@@ -155,10 +151,8 @@ def test_control_tokens_of_a_turn_are_inert() -> None:
 
 def test_the_time_that_it_took_is_named() -> None:
     async def main() -> dict[str, float]:
-        workers = Workers("grounding", 1)
         llm: Any = FakeLlm(words(ALONE))
-        await Condenser(llm, WordCounter(), 4096, workers).sought(Conversation("", BEFORE, QUESTION))
-        workers.close()
+        await Condenser(llm, WordCounter(), 4096, judging_here()).sought(Conversation("", BEFORE, QUESTION))
         return context.current().timings_ms
 
     assert "condensing" in run(main)

@@ -12,9 +12,9 @@ from steelyard_chatqna.grounding.evidence import SentChunk
 from steelyard_chatqna.grounding.sentences import Sentence
 from steelyard_chatqna.verdict import Judge, Verdict
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy
-from steelyard_runtime.blocking import Workers
 
 from .fakes import QUESTION, SEAL, run, words
+from .judging_here import judged_here
 
 ABSTAIN, FLAG = GroundednessPolicy.ABSTAIN, GroundednessPolicy.FLAG
 ATTRIBUTED, INLINE = CitationMode.ATTRIBUTED, CitationMode.INLINE
@@ -26,16 +26,12 @@ def fed(
     pieces: Sequence[str], mode: CitationMode, policy: GroundednessPolicy, sent: Sequence[SentChunk] = SENT
 ) -> tuple[list[str], AnswerGate, Verdict]:
     """What was shown for each piece."""
-    workers = Workers("test", 1)
 
     async def work() -> tuple[list[str], AnswerGate, Verdict]:
-        gate = AnswerGate(QUESTION, sent, mode, policy, workers)
+        gate = AnswerGate(judged_here(QUESTION, sent, mode), mode, policy)
         return [await gate.feed(piece) for piece in pieces], gate, await gate.finish()
 
-    try:
-        return run(work)
-    finally:
-        workers.close()
+    return run(work)
 
 
 SUPPORTED = f"{SEAL} It is a seal. {HOT}"

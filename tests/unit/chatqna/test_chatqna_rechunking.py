@@ -21,6 +21,7 @@ from steelyard_contracts.errors import UpstreamError
 from steelyard_runtime.blocking import Workers
 
 from .fakes import QUESTION, FakeParts, WordCounter, retrieved, run
+from .judging_here import judging_here
 
 TEXTS = [
     "Grüße ",
@@ -99,10 +100,10 @@ def sent_to_the_client(folder: Path, cuts: Iterator[Sequence[bytes]], check: Cal
 
     async def work() -> None:
         nonlocal count
-        keeping, grounding = Workers("ledgers", 1), Workers("grounding", 1)
+        keeping = Workers("ledgers", 1)
         store = LedgerStore(folder / "ledgers.db", 0, 2**20)
         try:
-            answerer = Answerer(settings, LlmClient(server, "m"), WordCounter(), grounding)
+            answerer = Answerer(settings, LlmClient(server, "m"), WordCounter(), judging_here())
             gateway = Gateway(
                 settings, neighbours.parts, answerer, KeptLedgers(store, keeping), Documents(None, ("public",))
             )
@@ -111,7 +112,6 @@ def sent_to_the_client(folder: Path, cuts: Iterator[Sequence[bytes]], check: Cal
                 count += 1
         finally:
             keeping.close()
-            grounding.close()
             store.close()
 
     run(work, deadline_s=250)

@@ -10,14 +10,13 @@ from steelyard_contracts.answers import Answered, Budget, Citation, UnsupportedS
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy, Outcome, Reason, Stage
 from steelyard_contracts.ledger import Degradation, totals
 from steelyard_runtime import context, logs
-from steelyard_runtime.blocking import Workers
 from steelyard_runtime.tracing import spans
 from steelyard_runtime.tracing.spans import StageKind
 
 from .budget import fit
 from .conversation import Conversation
 from .gate import AnswerGate
-from .grounding.extractive import extract
+from .judging.process import JudgingProcess
 from .links import LinkFilter, addresses, without_pictures
 from .llm.client import LlmClient
 from .llm.tokens import TokenCounter
@@ -85,16 +84,15 @@ class Draft:
 
 
 class Answerer:
-    """Answers from evidence with one model server, or without a model by extraction.
+    """Answers from evidence with one model server, or without a model by extraction; `judging` does both."""
 
-    `workers` are for judging and extracting, which take tens of milliseconds of a processor.
-    """
-
-    def __init__(self, settings: ChatqnaSettings, llm: LlmClient, counter: TokenCounter, workers: Workers) -> None:
+    def __init__(
+        self, settings: ChatqnaSettings, llm: LlmClient, counter: TokenCounter, judging: JudgingProcess
+    ) -> None:
         self._settings = settings
         self._llm = llm
         self._counter = counter
-        self._workers = workers
+        self._judging = judging
 
     async def prepare(
         self, ledger_id: str, conversation: Conversation, evidence: Evidence, max_tokens: int | None
@@ -164,9 +162,7 @@ class Answerer:
 
     async def _extract(self, draft: Draft) -> AsyncGenerator[str, None]:
         with context.current().timed("grounding"), spans.stage("grounding", StageKind.CHAIN):
-            extracted = await self._workers.run(
-                extract, draft.conversation.question, sent_chunks(draft.evidence.selected)
-            )
+            extracted = await self._judging.extract(draft.conversation.question, sent_chunks(draft.evidence.selected))
         if extracted is None:
             draft.abstained = "nothing_extractable"
             yield self._settings.no_evidence_answer
@@ -175,15 +171,17 @@ class Answerer:
         yield without_pictures(extracted.answer)
 
     async def _generate(self, draft: Draft, sampling: dict[str, Any]) -> AsyncGenerator[str, None]:
-        timed = context.current().timed
         policy = self._settings.groundedness_policy if draft.evidence.selected else GroundednessPolicy.FLAG
-        gate = AnswerGate(
-            draft.conversation.question,
-            sent_chunks(draft.evidence.selected),
-            draft.citation_mode,
-            policy,
-            self._workers,
-        )
+        sent = sent_chunks(draft.evidence.selected)
+        with self._judging.case(draft.conversation.question, sent, draft.citation_mode) as case:
+            gate = AnswerGate(case.judge, draft.citation_mode, policy)
+            async with aclosing(self._gated(draft, sampling, gate)) as texts:
+                async for text in texts:
+                    yield text
+
+    async def _gated(self, draft: Draft, sampling: dict[str, Any], gate: AnswerGate) -> AsyncGenerator[str, None]:
+        """What the gate lets through of the model's answer, and in the end what the whole is worth."""
+        timed = context.current().timed
         thinking, links = ThinkingFilter(), LinkFilter(partial(_written, draft))
         complete = False
         try:

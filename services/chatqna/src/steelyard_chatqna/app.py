@@ -22,6 +22,7 @@ from .condensing import Condenser
 from .documents import Documents
 from .errors import ERRORS
 from .gateway import Gateway
+from .judging.process import JudgingProcess
 from .kept_ledgers import KeptLedgers
 from .keys.file import KeyFileError
 from .keys.guard import KeyGuard, LoopbackGuard, unreadable
@@ -71,11 +72,11 @@ def build(settings: ChatqnaSettings) -> FastAPI:
         # The one layer that repeats calls: what our own services do for the gateway has no effects.
         ours = partial(Upstream, token=service_token(settings), metrics=metrics, max_calls=most, retries=True)
         degraded = metrics.counter("rerank_degraded_total", "Requests answered without reranking.", ("reason",))
-        keeping, grounding = Workers("ledgers", threads=1), Workers("grounding", threads=1)
-        counting = Workers("counting", threads=1)
+        keeping, counting = Workers("ledgers", threads=1), Workers("counting", threads=1)
         async with AsyncExitStack() as stack:
-            for workers in (grounding, keeping, counting):
+            for workers in (keeping, counting):
                 stack.callback(workers.close)
+            judging = await stack.enter_async_context(JudgingProcess())
             store = await keeping.run(
                 LedgerStore, settings.ledger_path, settings.ledger_days, settings.ledger_max_mb * 2**20
             )
@@ -114,13 +115,15 @@ def build(settings: ChatqnaSettings) -> FastAPI:
             )
             model = LlmClient(llm, settings.llm_model_id)
             tokens = counter(counted_by, llm, settings.llm_model_id, counting)
-            answerer = Answerer(settings, model, tokens, grounding)
+            answerer = Answerer(settings, model, tokens, judging)
             condenser = (
-                Condenser(model, tokens, settings.llm_context_tokens, grounding) if settings.condense_question else None
+                Condenser(model, tokens, settings.llm_context_tokens, judging) if settings.condense_question else None
             )
             probes: dict[str, Probe] = {
-                stage: _ready(upstream)
-                for stage, upstream in (("embedding", embedding), ("retriever", retriever), ("reranker", reranker))
+                "judging": judging.check,
+                "embedding": _ready(embedding),
+                "retriever": _ready(retriever),
+                "reranker": _ready(reranker),
             }
             if ring is not None:
                 probes["api_keys"] = _usable(ring)

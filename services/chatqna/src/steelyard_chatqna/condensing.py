@@ -12,13 +12,12 @@ from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_contracts.ledger import Degradation
 from steelyard_runtime import context
-from steelyard_runtime.blocking import Workers
 from steelyard_runtime.tracing import spans
 from steelyard_runtime.tracing.spans import StageKind
 
 from .condensing_prompt import build_condensing_messages
 from .conversation import Conversation
-from .grounding.rewriting import distortion
+from .judging.process import JudgingProcess
 from .llm.client import LlmClient
 from .llm.tokens import TokenCounter
 
@@ -46,11 +45,11 @@ class Sought:
 class Condenser:
     """Condenses questions with the model that answers them, whose window has `window` tokens."""
 
-    def __init__(self, llm: LlmClient, counter: TokenCounter, window: int, workers: Workers) -> None:
+    def __init__(self, llm: LlmClient, counter: TokenCounter, window: int, judging: JudgingProcess) -> None:
         self._llm = llm
         self._counter = counter
         self._window = window
-        self._workers = workers
+        self._judging = judging
 
     async def sought(self, conversation: Conversation) -> Sought:
         """What to seek evidence for: a first question as it stands, a later one as the model writes it out.
@@ -84,7 +83,7 @@ class Condenser:
         if not query:
             raise _unusable("is empty")
         history = "\n".join(turn.text for turn in conversation.history)
-        distorted = await self._workers.run(distortion, conversation.question, history, query)
+        distorted = await self._judging.distortion(conversation.question, history, query)
         if distorted is not None:
             raise _unusable(distorted)
         return query

@@ -1,13 +1,11 @@
 """What of a growing answer may be shown already."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable
 
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy
-from steelyard_runtime.blocking import Workers
 
-from .grounding.evidence import SentChunk
 from .grounding.sentences import split_sentences
-from .verdict import Judge, Verdict
+from .verdict import Verdict
 
 
 class AnswerGate:
@@ -18,23 +16,16 @@ class AnswerGate:
     can still become "it may reach 80.5" or "800". In mode `inline` the answer is shown when it is complete, because a
     marker can only be judged, and an invented one removed, with the text around it.
 
-    Judging takes tens of milliseconds, so it is done in `workers` and not on the event loop. What is shown, put
-    together, is the text of the verdict.
+    `judge` judges the answer, or what there is of it. What is shown, put together, is the text of the verdict.
     """
 
     def __init__(
-        self,
-        question: str,
-        sent: Sequence[SentChunk],
-        mode: CitationMode,
-        policy: GroundednessPolicy,
-        workers: Workers,
+        self, judge: Callable[[str], Awaitable[Verdict]], mode: CitationMode, policy: GroundednessPolicy
     ) -> None:
         self.text = ""
-        self._judge = Judge(question, sent, mode)
+        self._judge = judge
         self._mode = mode
         self._policy = policy
-        self._workers = workers
         self._shown = 0
         self._judged = 0
         self._open = mode is CitationMode.ATTRIBUTED and policy is GroundednessPolicy.FLAG
@@ -48,7 +39,7 @@ class AnswerGate:
 
     async def finish(self) -> Verdict:
         """The verdict on the whole answer."""
-        return await self._workers.run(self._judge.judge, self.text)
+        return await self._judge(self.text)
 
     def must_abstain(self, verdict: Verdict) -> bool:
         """Whether the answer has to be replaced; never true when part of it was shown."""
@@ -64,7 +55,7 @@ class AnswerGate:
         if len(sentences) < 2:
             return False
         self._judged += sentences[-1].start
-        verdict = await self._workers.run(self._judge.judge, self.text[: self._judged])
+        verdict = await self._judge(self.text[: self._judged])
         return bool(verdict.citations) and not verdict.groundless
 
     def _release(self, text: str) -> str:

@@ -1,8 +1,11 @@
 """What an answer is worth against the evidence that was sent: its citations, and what nothing supports."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from steelyard_contracts.answers import Citation, UnsupportedSpan
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy
@@ -11,7 +14,9 @@ from .grounding.attribution import Attributor
 from .grounding.evidence import SentChunk
 from .grounding.inline import resolve
 from .grounding.policy import Decision, decide
-from .pipeline.evidence import Chunk
+
+if TYPE_CHECKING:  # the judging process has no use for the pipeline and its clients
+    from .pipeline.evidence import Chunk
 
 
 @dataclass(frozen=True, slots=True)
