@@ -16,9 +16,9 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen.canvas import Canvas
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from steelyard_dataprep.chunking import token_counter
 from steelyard_dataprep.job_store import JobStore
 from steelyard_dataprep.jobs import Jobs
+from steelyard_models.tokenizer import TextTokenizer
 from steelyard_runtime import context
 from steelyard_runtime.blocking import Workers
 
@@ -55,9 +55,9 @@ def tokenizer() -> Tokenizer:
 
 
 @pytest.fixture(scope="session")
-def count_tokens(tokenizer: Tokenizer) -> Callable[[str], int]:
-    """The counter for that tokenizer."""
-    return token_counter(tokenizer)
+def count_tokens(tokenizer_file: Path) -> Callable[[str], int]:
+    """The counter for that tokenizer, as the parser processes make it."""
+    return TextTokenizer(tokenizer_file).count
 
 
 @pytest.fixture(scope="session")

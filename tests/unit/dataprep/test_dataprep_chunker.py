@@ -5,9 +5,8 @@ import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
 
-from steelyard_dataprep.chunking import ChunkingError, ChunkSpan, chunk, token_counter
+from steelyard_dataprep.chunking import ChunkingError, ChunkSpan, chunk
 from steelyard_dataprep.parsing import ParsedDocument, parse
 from steelyard_dataprep.parsing.structure import Heading, sections_from
 
@@ -120,12 +119,11 @@ def test_any_document_in_utf8_bytes(
 @settings(max_examples=60, deadline=None)
 @given(preamble=BODIES, sections=SECTIONS, max_tokens=st.integers(12, 40), overlap=st.integers(0, 11))
 def test_any_document_in_tokens(
-    tokenizer: Tokenizer, preamble: str, sections: list[tuple[int, str, str]], max_tokens: int, overlap: int
+    count_tokens: Counter, preamble: str, sections: list[tuple[int, str, str]], max_tokens: int, overlap: int
 ) -> None:
-    count = token_counter(tokenizer)
     document = document_of(sections, preamble)
-    chunks = chunk(document, count, max_tokens=max_tokens, overlap_tokens=overlap)
-    assert_sound(document, chunks, count, max_tokens)
+    chunks = chunk(document, count_tokens, max_tokens=max_tokens, overlap_tokens=overlap)
+    assert_sound(document, chunks, count_tokens, max_tokens)
     assert_clusters_whole(document, chunks)
     assert all(span.char_end - span.char_start <= 8 * max_tokens for span in chunks)
 
@@ -135,14 +133,6 @@ def test_any_document_in_tokens(
 def test_any_text_at_all(text: str, max_tokens: int) -> None:
     document = plain(text)
     assert_sound(document, chunk(document, utf8_length, max_tokens=max_tokens), utf8_length, max_tokens)
-
-
-def test_the_counter_ignores_truncation_padding_and_special_tokens(tokenizer: Tokenizer) -> None:
-    count = token_counter(tokenizer)
-    assert count("") == 0
-    assert count("balance") == count("balance balance balance") / 3
-    assert count("load " * 500) >= 500
-    assert len(tokenizer.encode("load").ids) == 128, "the caller's tokenizer is left as it was"
 
 
 def test_each_language_is_cut_at_words_and_sentences(count_tokens: Counter, sample: str) -> None:

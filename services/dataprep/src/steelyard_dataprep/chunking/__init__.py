@@ -2,10 +2,9 @@
 
 from steelyard_dataprep.chunking.abstracts import abstract
 from steelyard_dataprep.chunking.chunker import chunk
-from steelyard_dataprep.chunking.counter import token_counter
 from steelyard_dataprep.chunking.spans import ChunkingError, ChunkSpan
 
 # Raise it whenever the same document gives other chunks or another tree: stored revisions are named after it.
 CHUNKER_VERSION = "3"
 
-__all__ = ["CHUNKER_VERSION", "ChunkSpan", "ChunkingError", "abstract", "chunk", "token_counter"]
+__all__ = ["CHUNKER_VERSION", "ChunkSpan", "ChunkingError", "abstract", "chunk"]

@@ -1,25 +1,9 @@
-"""Token counting with a model's own tokenizer."""
-
-from __future__ import annotations
+"""How chunking measures texts."""
 
 from collections.abc import Callable
 
-from tokenizers import Tokenizer
-
 TokenCounter = Callable[[str], int]
+"""Tokens of a text in the embedding model's own tokenizer, without the special ones that the model adds.
 
-
-def token_counter(tokenizer: Tokenizer) -> TokenCounter:
-    """Return a counter of content tokens, without the special tokens that the model adds to every input.
-
-    The limit to chunk with is therefore the model's window less its special tokens. The tokenizer is copied,
-    since published ones may have truncation and padding baked in, which would make every long text look short.
-    """
-    own = Tokenizer.from_str(tokenizer.to_str())
-    own.no_truncation()
-    own.no_padding()
-
-    def count(text: str) -> int:
-        return len(own.encode(text, add_special_tokens=False).ids)
-
-    return count
+The limit to chunk with is therefore the model's window less its special tokens.
+"""
