@@ -108,7 +108,8 @@ def token_weights(tokenizer: TextTokenizer, text: str) -> tuple[Vectors, Vectors
     """
     encoded = tokenizer.encode(text)
     words = np.array([any(c.isalnum() for c in text[start:end]) for start, end in encoded.offsets], np.float32)
-    rarity = words * np.log(np.maximum(np.array(encoded.ids, np.float32) - 990, 2)) ** 2
+    ids = np.array([tokenizer.token_id(token) for token in encoded.tokens], np.float32)
+    rarity = words * np.log(np.maximum(ids - 990, 2)) ** 2
     return words / words.sum(), rarity / rarity.sum()
 
 

@@ -1,6 +1,7 @@
 import copy
 import re
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ def test_shipped_catalogue_pins_every_source() -> None:
     assert [model.role for model in models.values() if model.default] == ["embedding", "llm"]
     assert models["all-minilm-l6-v2"].dimension == 384
     for model in models.values():
-        assert model.licence_text().lstrip().startswith("Apache License")
+        licence = files("steelyard_models") / "licences" / model.licence_file
+        assert licence.read_text(encoding="utf-8").lstrip().startswith("Apache License")
         kinds = [source.kind for source in model.sources]
         assert kinds == ["hub", "package"], model.name
         for source in model.sources:

@@ -100,10 +100,6 @@ class Model:
         pinned = "\n".join(f"{file.name} {file.sha256}" for file in self.files)
         return hashlib.sha256(pinned.encode()).hexdigest()[:12]
 
-    def licence_text(self) -> str:
-        """The licence text that ships with this package."""
-        return (files(__package__) / "licences" / self.licence_file).read_text(encoding="utf-8")
-
 
 class Catalogue:
     """Models by name; iterating gives them in file order."""

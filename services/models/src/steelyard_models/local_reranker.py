@@ -9,7 +9,7 @@ from .calibration import Calibration, load_calibration
 from .encoder import GoOn, OnnxTextEncoder, Vectors, always
 from .errors import QueryTooLongError, TextTooLongError
 from .foreign_script import coverage, foreign_grams, foreign_query_grams, has_foreign_letters
-from .late_interaction import max_similarities
+from .late_interaction import max_similarities, maxsim
 
 Scores = npt.NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class LateInteractionReranker:
             pairs = zip(documents, document_vectors, strict=True)
             return np.array([self._foreign(query, query_vectors, text, vectors) for text, vectors in pairs])
         readable = [self._readable(text, vectors) for text, vectors in zip(documents, document_vectors, strict=True)]
-        return np.array([_mean(max_similarities(query_vectors, vectors)) for vectors in readable], dtype=np.float64)
+        return np.array([maxsim(query_vectors, vectors) for vectors in readable], dtype=np.float64)
 
     def _foreign(self, query: str, query_vectors: Vectors, document: str, vectors: Vectors) -> float:
         """Average over query tokens: cosines where the encoder reads, the mapped n-gram coverage where it does not.
@@ -72,7 +72,3 @@ class LateInteractionReranker:
         foreign = np.array([has_foreign_letters(span) for span in spans], dtype=np.bool_)
         latin = np.array([any(c.isalnum() for c in span) for span in spans], dtype=np.bool_) & ~foreign
         return foreign, latin
-
-
-def _mean(values: Vectors) -> float:
-    return float(values.mean()) if len(values) else 0.0

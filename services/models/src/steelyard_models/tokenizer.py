@@ -16,19 +16,16 @@ from .errors import TokenizerError
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Tokens of one text or pair.
+    """Tokens of one text; both tuples have the same length.
 
-    `offsets` are half-open codepoint spans in the original text (in a pair: in the part that `sequence` names);
-    special tokens have (0, 0). `sequence` is 0 or 1, or None for special tokens. All tuples have the same length.
+    `offsets` are half-open codepoint spans in the text; those of special tokens that the template added are (0, 0).
     """
 
-    ids: tuple[int, ...]
     tokens: tuple[str, ...]
     offsets: tuple[tuple[int, int], ...]
-    sequence: tuple[int | None, ...]
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.tokens)
 
 
 class TokenSpans:
@@ -78,11 +75,6 @@ class TextTokenizer:
         """How many tokens the model's template adds to a pair."""
         return int(self._tokenizer.num_special_tokens_to_add(is_pair=True))
 
-    @property
-    def serialized_sha256(self) -> str:
-        """SHA-256 of the pretty serialised form after loading: equal for files that differ only in baked-in cuts."""
-        return hashlib.sha256(self._tokenizer.to_str(pretty=True).encode()).hexdigest()
-
     def token_id(self, token: str) -> int | None:
         """Return the id of a vocabulary entry such as `[UNK]`, or None."""
         found = self._tokenizer.token_to_id(token)
@@ -97,25 +89,21 @@ class TextTokenizer:
         return [len(e) for e in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=special)]
 
     def encode(self, text: str, *, special: bool = False) -> Encoded:
-        """Return ids, tokens and codepoint offsets of one text."""
-        return _encoded(self._encode(text, special=special))
+        """Return tokens and codepoint offsets of one text."""
+        encoding = self._encode(text, special=special)
+        return Encoded(tuple(encoding.tokens), tuple(encoding.offsets))
 
     def spans(self, text: str) -> TokenSpans:
         """Return where the text's own tokens stand."""
         return TokenSpans(self._encode(text, special=False))
 
-    def encode_pair(self, query: str, document: str) -> Encoded:
-        """Return a pair in the model's own template, special tokens included."""
-        return _encoded(self._tokenizer.encode(query, document, add_special_tokens=True))
-
     def encode_inputs(self, texts: Sequence[str]) -> list[tuple[list[int], list[bool]]]:
-        """Return per text the model's input ids, template included, and which of them the template added."""
+        """Return per text the model's input ids, template included, and which of them the template added.
+
+        A special token that a text spells out belongs to its text.
+        """
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=True)
         return [(list(e.ids), [sequence is None for sequence in e.sequence_ids]) for e in encodings]
-
-    def _encode(self, text: str, *, special: bool) -> Encoding:
-        # Unlike a batch, a single text is encoded without letting any other thread run.
-        return self._tokenizer.encode_batch([text], add_special_tokens=special)[0]
 
     def encode_pair_inputs(self, query: str, documents: Sequence[str]) -> list[tuple[list[int], list[int]]]:
         """Return per document the input ids of its pair in the model's template, and their token type ids."""
@@ -123,13 +111,6 @@ class TextTokenizer:
         encodings = self._tokenizer.encode_batch_fast(pairs, add_special_tokens=True)
         return [(list(e.ids), list(e.type_ids)) for e in encodings]
 
-
-def _encoded(encoding: Encoding) -> Encoded:
-    # sequence_ids is None exactly for tokens that the template added; a special token that a text spells out
-    # belongs to its text.
-    return Encoded(
-        ids=tuple(encoding.ids),
-        tokens=tuple(encoding.tokens),
-        offsets=tuple(encoding.offsets),
-        sequence=tuple(encoding.sequence_ids),
-    )
+    def _encode(self, text: str, *, special: bool) -> Encoding:
+        # Unlike a batch, a single text is encoded without letting any other thread run.
+        return self._tokenizer.encode_batch([text], add_special_tokens=special)[0]

@@ -34,7 +34,7 @@ READING = 72
 def tokens_of_pair(tokenizer: TextTokenizer, pair_format: PairFormat, sent: str) -> int:
     """Counted by encoding what the model is given, and not by the functions under test."""
     if isinstance(pair_format, CrossEncoderFormat):
-        return len(tokenizer.encode_pair(QUERY, sent))
+        return len(tokenizer.encode_pair_inputs(QUERY, [sent])[0][0])
     readings = [len(tokenizer.encode(one, special=True)) for one in (QUERY, sent)]
     assert max(readings) <= READING
     return sum(readings)

@@ -13,7 +13,7 @@ def test_a_cross_encoders_pair_is_one_input(kind: str, query: str) -> None:
     tokenizer = tiny(kind)
     made = CrossEncoderFormat(tokenizer, 512)
     for text in (*CORPUS, "", " ", "[SEP] <s> </s>"):
-        tokens = len(tokenizer.encode_pair(query, text))
+        tokens = len(tokenizer.encode_pair_inputs(query, [text])[0][0])
         assert made.pair_tokens(made.query_tokens(query), len(made.spans(text))) == tokens
         assert made.room(made.query_tokens(query), tokens) == len(made.spans(text))
     assert made.limit == 512

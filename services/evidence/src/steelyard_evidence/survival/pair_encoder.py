@@ -69,10 +69,6 @@ class PairEncoder:
         """Tokens that the template adds to a pair."""
         return int(self._whole.num_special_tokens_to_add(is_pair=True))
 
-    def serialised(self) -> str:
-        """The tokenizer's pretty form after truncation and padding were switched off."""
-        return str(self._whole.to_str(pretty=True))
-
     def encode(self, query: str, document: str) -> PairTokens:
         """Encode the whole pair; raises NoOffsetsError."""
         return self._tokens(self._whole.encode(query, document), document)
