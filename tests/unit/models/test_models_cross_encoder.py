@@ -3,12 +3,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard_models.cross_encoder import OnnxCrossEncoder, declared_limit
+from steelyard_models.cross_encoder import OnnxCrossEncoder
 from steelyard_models.errors import EncoderError, GivenUpError, TextTooLongError
 from tests.unit.models.tiny_cross_encoder import onnx_pair_sum, weights, write_cross_encoder
 from tests.unit.models.tiny_encoder import WORDS, onnx_lookup, table, write_tokenizer
-
-UNLIMITED = '{"model_max_length": 1e30}'
 
 
 def expected(query: str, document: str) -> float:
@@ -62,31 +60,6 @@ def test_it_stops_between_batches_when_nobody_waits(encoder: OnnxCrossEncoder) -
     with pytest.raises(GivenUpError, match="nobody waits"):
         encoder.logits("a cat", documents, go_on=go_on)
     assert len(asked) == 3
-
-
-@pytest.mark.parametrize(
-    ("files", "limit"),
-    [
-        ({}, None),
-        ({"tokenizer_config.json": '{"model_max_length": 512}'}, 512),
-        ({"tokenizer_config.json": UNLIMITED}, None),
-        ({"tokenizer_config.json": UNLIMITED, "config.json": '{"max_position_embeddings": 512}'}, 512),
-        ({"config.json": '{"max_position_embeddings": 514, "model_type": "xlm-roberta"}'}, 512),
-        ({"config.json": '{"max_position_embeddings": 512, "model_type": "bert"}'}, 512),
-        ({"tokenizer_config.json": '{"model_max_length": 99}', "config.json": '{"max_position_embeddings": 512}'}, 99),
-    ],
-)
-def test_the_limit_is_read_from_the_models_own_files(files: dict[str, str], limit: int | None, tmp_path: Path) -> None:
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    assert declared_limit(tmp_path) == limit
-
-
-@pytest.mark.parametrize("text", ["{", "[]", "\xff"])
-def test_a_file_of_the_model_that_can_not_be_read_is_named(text: str, tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_bytes(text.encode("latin-1"))
-    with pytest.raises(EncoderError, match=r"config\.json"):
-        declared_limit(tmp_path)
 
 
 def test_a_model_without_one_logit_a_pair_is_named(tmp_path: Path) -> None:

@@ -4,10 +4,8 @@ Pairs are sorted by length and packed into batches of bounded size and padding (
 restored. A pair that is longer than the model reads is refused, never cut.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,27 +13,24 @@ import numpy.typing as npt
 from .encoder import GoOn, always, plan_batches
 from .errors import EncoderError, GivenUpError, TextTooLongError
 from .onnx_session import OnnxSession
+from .reading_limit import files_limit
 from .tokenizer import TextTokenizer
 
 Logits = npt.NDArray[np.float64]
 
 _DEFAULT_LIMIT = 512
-_NO_LIMIT = 1_000_000
-"""Tokenizer files say 1e30 where they know none."""
-_OFFSET_POSITIONS = frozenset({"roberta", "xlm-roberta", "camembert"})
-"""Model types whose position table begins after the padding token's id, which is 1."""
 
 
 class OnnxCrossEncoder:
     """`model.onnx` and `tokenizer.json` of one folder. Safe to share between threads."""
 
     def __init__(self, folder: Path, *, threads: int = 1) -> None:
-        """Load the model, which reads `declared_limit(folder)` tokens of a pair, or 512.
+        """Load the model, which reads `files_limit(folder)` tokens of a pair, or 512.
 
         Raises `TokenizerError` or `EncoderError`.
         """
         self.tokenizer = TextTokenizer(folder)
-        self.max_tokens = declared_limit(folder) or _DEFAULT_LIMIT
+        self.max_tokens = files_limit(folder) or _DEFAULT_LIMIT
         path = folder / "model.onnx"
         self._session = OnnxSession(path, threads)
         shape = self._session.output_shape
@@ -69,33 +64,3 @@ class OnnxCrossEncoder:
                 raise EncoderError(f"the model returned {out.size} logits for {len(rows)} pairs")
             logits[rows] = out.reshape(-1)
         return logits
-
-
-def declared_limit(folder: Path) -> int | None:
-    """Return how many tokens a model reads, special ones included, from the files that its publishers put beside it.
-
-    `model_max_length` of tokenizer_config.json, else the position table in config.json, else None. The `truncation` in
-    tokenizer.json is no limit of the model: MiniLM's is 128, and the model reads 512. Raises `EncoderError` for a file
-    that is there and can not be read.
-    """
-    declared = _json(folder / "tokenizer_config.json").get("model_max_length")
-    if isinstance(declared, int | float) and 1 < declared < _NO_LIMIT:
-        return int(declared)
-    config = _json(folder / "config.json")
-    positions = config.get("max_position_embeddings")
-    if type(positions) is int and positions > 1:
-        return positions - 2 if config.get("model_type") in _OFFSET_POSITIONS else positions
-    return None
-
-
-def _json(path: Path) -> dict[str, Any]:
-    """The object in a file that need not be there; raises `EncoderError` for one that is there and is none."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise EncoderError(f"{path}: {error}") from error
-    if not isinstance(value, dict):
-        raise EncoderError(f"{path}: holds no JSON object")
-    return value

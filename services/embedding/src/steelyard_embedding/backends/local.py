@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from steelyard_models.cache import locate
 from steelyard_models.catalogue import load_catalogue
 from steelyard_models.encoder import OnnxTextEncoder
-from steelyard_models.fetch import locate
 from steelyard_runtime.blocking import Workers
 
 from .port import Vectors

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from steelyard_contracts.enums import Stage
-from steelyard_models.cross_encoder import declared_limit
+from steelyard_models.reading_limit import files_limit
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_runtime.api_key import api_key
 from steelyard_runtime.blocking import Workers
@@ -25,8 +25,8 @@ async def open_backend(settings: EmbeddingSettings, metrics: Metrics | None = No
     """Open the backend of EMBEDDING_BACKEND and close it at the end.
 
     A server that does not answer keeps nobody from opening it. Raises steelyard_models' errors for files that are
-    missing or of no use, and ValueError for an API key that can not be read,
-    and for files that name no limit where no server does.
+    missing or of no use, and ValueError for an API key that can not be read and for files that name no limit where no
+    server does.
     """
     if settings.embedding_backend == "local":
         folder = None if settings.steelyard_model_dir is None else Path(settings.steelyard_model_dir)
@@ -47,12 +47,12 @@ async def open_backend(settings: EmbeddingSettings, metrics: Metrics | None = No
         if settings.embedding_backend == "tei":
             yield TeiBackend(server, settings.embedding_model_id, tokenizer)
         else:
-            yield OpenAiBackend(server, settings.embedding_model_id, tokenizer, _files_limit(tokenizer.path.parent))
+            yield OpenAiBackend(server, settings.embedding_model_id, tokenizer, _limit_of(tokenizer.path.parent))
 
 
-def _files_limit(folder: Path) -> int:
+def _limit_of(folder: Path) -> int:
     """How many tokens the model reads by the files that its publishers put beside the tokenizer; else ValueError."""
-    limit = declared_limit(folder)
+    limit = files_limit(folder)
     if limit is None:
         raise ValueError(
             f"EMBEDDING_MODEL_DIR={str(folder)!r} says nowhere how long a text the model reads: put the model's"

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from steelyard_contracts.enums import Stage
-from steelyard_models.cross_encoder import declared_limit
+from steelyard_models.cache import locate
 from steelyard_models.encoder import OnnxTextEncoder
 from steelyard_models.errors import ModelError
-from steelyard_models.fetch import locate
+from steelyard_models.reading_limit import files_limit
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_reranker.backends.open import UNKNOWN_LIMIT, open_backend
 from steelyard_reranker.backends.port import RerankBackend, RerankBackendError
@@ -136,7 +136,7 @@ async def _of_service(url: str, token: str | None, tokenizer: Path | None) -> As
             )
         own = TextTokenizer(tokenizer)
         facts.check_tokenizer(own)
-        cross = CrossEncoderFormat(own, facts.limit_within(declared_limit(own.path.parent) or UNKNOWN_LIMIT))
+        cross = CrossEncoderFormat(own, facts.limit_within(files_limit(own.path.parent) or UNKNOWN_LIMIT))
         yield Opened(ServiceBackend(server, facts, cross), cross, own.path)
 
 

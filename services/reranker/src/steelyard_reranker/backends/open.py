@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from steelyard_contracts.enums import Stage
-from steelyard_models.cross_encoder import declared_limit as files_limit
+from steelyard_models.reading_limit import files_limit
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_runtime.api_key import api_key
 from steelyard_runtime.blocking import Workers
