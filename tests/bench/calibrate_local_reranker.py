@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from steelyard_models.cache import locate
 from steelyard_models.calibration import Calibration
 from steelyard_models.catalogue import load_catalogue
 from steelyard_models.encoder import OnnxTextEncoder, Vectors
-from steelyard_models.fetch import locate
 from steelyard_models.foreign_script import character_grams, coverage
 from steelyard_models.late_interaction import max_similarities
 from steelyard_models.local_reranker import LateInteractionReranker

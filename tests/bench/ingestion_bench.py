@@ -28,7 +28,7 @@ from reportlab.pdfgen.canvas import Canvas
 from steelyard_dataprep.parsing import ParseLimits, parse
 from steelyard_dataprep.preparation.isolation import IsolatedParser
 from steelyard_dataprep.preparation.prepared import ChunkSize, PreparedDocument, prepare
-from steelyard_models.fetch import locate
+from steelyard_models.cache import locate
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_store.embedded import EmbeddedReader
 from steelyard_store.records import Filter

@@ -13,8 +13,8 @@ from statistics import median
 import numpy as np
 from openai import OpenAI
 
+from steelyard_models.cache import locate
 from steelyard_models.encoder import OnnxTextEncoder
-from steelyard_models.fetch import locate
 from steelyard_models.late_interaction import maxsim
 from steelyard_models.local_reranker import LateInteractionReranker
 

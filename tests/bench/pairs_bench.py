@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from steelyard_contracts.enums import PairPolicy
-from steelyard_models.fetch import locate
+from steelyard_models.cache import locate
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_reranker.pairs import CrossEncoderFormat, PairPlanner, PairSettings, Passage, Plan
 from steelyard_runtime.blocking import Workers

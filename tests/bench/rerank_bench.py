@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from steelyard_models.cache import locate
 from steelyard_models.catalogue import load_catalogue
 from steelyard_models.encoder import plan_batches
-from steelyard_models.fetch import locate
 from steelyard_models.onnx_session import OnnxSession
 from steelyard_models.tokenizer import TextTokenizer
 

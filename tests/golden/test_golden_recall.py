@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from steelyard_models.cache import locate
 from steelyard_models.catalogue import load_catalogue
 from steelyard_models.encoder import OnnxTextEncoder
-from steelyard_models.fetch import locate
 from steelyard_store import Chunk, ChunkReader, ChunkWriter, Document, Filter, ModelIdentity
 from steelyard_store.arangodb import ArangoAddress, ArangoReader, ArangoWriter
 from steelyard_store.arangodb.maintenance import migrate

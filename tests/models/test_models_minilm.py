@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
+from steelyard_models.cache import locate
 from steelyard_models.catalogue import load_catalogue
 from steelyard_models.encoder import OnnxTextEncoder
 from steelyard_models.errors import TextTooLongError
-from steelyard_models.fetch import locate
 from steelyard_models.local_reranker import LateInteractionReranker
 from steelyard_models.tokenizer import TextTokenizer
 

@@ -7,7 +7,7 @@ import pytest
 from steelyard_evidence.errors import PairLimitError
 from steelyard_evidence.survival import PairEncoder, TruncationStrategy, inspect
 from steelyard_evidence.survival.fixture import EVIDENCE, LONG_QUERY, SHORT_QUERY, Place, document
-from steelyard_models.fetch import locate
+from steelyard_models.cache import locate
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_reranker.pairs import CrossEncoderFormat, PairPlanner, PairSettings, Passage, Plan
 

@@ -9,9 +9,9 @@ from fastapi import FastAPI
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode
+from steelyard_models.cache import locate
 from steelyard_models.catalogue import load_catalogue
 from steelyard_models.errors import ModelError
-from steelyard_models.fetch import locate
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_runtime import context
 from steelyard_runtime.app import Facts, Running, Service, create_app, service_token

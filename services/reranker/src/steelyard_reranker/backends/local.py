@@ -6,9 +6,9 @@ It is training-free, and no cross-encoder: query and text are read apart, so a p
 from collections.abc import Sequence
 from pathlib import Path
 
+from steelyard_models.cache import locate
 from steelyard_models.catalogue import Model
 from steelyard_models.encoder import GoOn, OnnxTextEncoder
-from steelyard_models.fetch import locate
 from steelyard_models.local_reranker import LateInteractionReranker
 from steelyard_runtime.blocking import Workers
 
