@@ -4,7 +4,7 @@ REQUEST_ID = "X-Request-Id"
 """In and out: the caller's id, or one made by the first service that sees the request."""
 
 TRACEPARENT = "traceparent"
-"""W3C trace context, passed on unchanged."""
+"""W3C trace context: passed on as it came, or with a span of ours where traces are sent."""
 
 DEADLINE_MS = "X-Deadline-Ms"
 """Milliseconds that the caller still has; each hop sends less than it got, and expired work is not started."""

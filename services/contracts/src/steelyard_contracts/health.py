@@ -47,7 +47,10 @@ class Info(Response):
 
 
 class Statistics(Response):
-    """Bounded counters of one endpoint since start: requests, errors by code, and time percentiles in milliseconds."""
+    """Bounded counters of one endpoint since start: requests, and errors by HTTP status.
+
+    The percentiles are of the times of its latest requests.
+    """
 
     endpoint: str
     requests: int

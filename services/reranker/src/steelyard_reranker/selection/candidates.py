@@ -37,7 +37,7 @@ class Candidates:
         chunk_ids: n unique, non-empty ids.
         scores: float64[n], kind `rerank`, in [0, 1]. A blank text was never scored; whatever score it carries only
             orders it among other blank texts.
-        token_counts: int64[n], tokens of the chunk in the served model's tokenizer, >= 0.
+        token_counts: int64[n], tokens of the chunk, all in one tokenizer, >= 0.
         texts: the stored texts; `None` is unknown.
         retrieval_ranks: int64[n], >= 0, lower is better.
 
