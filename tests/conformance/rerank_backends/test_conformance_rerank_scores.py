@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard_reranker.backends.port import RerankBackendError, RowFault
+from steelyard_reranker.backends.port import RerankBackendError
+from steelyard_reranker.row_fault import RowFault
 from tests.harness.rerank_doubles.scores import score
 
 from .labs import ALL, IN_PROCESS, WIRE, Lab, sample, within

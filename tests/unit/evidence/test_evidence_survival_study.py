@@ -22,7 +22,7 @@ from steelyard_evidence.survival_study.page import page
 from steelyard_evidence.survival_study.pairs import Cell, evidence_of, survival_by_position
 from steelyard_evidence.survival_study.study import Passages, name_of, sizes_of, survival_study
 from steelyard_models.tokenizer import TextTokenizer
-from steelyard_reranker.backends.port import RowFault
+from steelyard_reranker.row_fault import RowFault
 from tests.unit.evidence.samples import FakeReader, manifest
 from tests.unit.evidence.tiny_tokenizers import word_tokenizer
 

@@ -7,8 +7,9 @@ import pytest
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.reranking import RerankRequest, RerankResponse
-from steelyard_reranker.backends.port import RerankBackendError, RowFault
+from steelyard_reranker.backends.port import RerankBackendError
 from steelyard_reranker.dialect import rank_documents
+from steelyard_reranker.row_fault import RowFault
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.policy import policy_hash
 

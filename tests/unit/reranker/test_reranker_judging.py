@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
-from steelyard_reranker.backends.port import RerankBackendError, RowFault
+from steelyard_reranker.backends.port import RerankBackendError
 from steelyard_reranker.pairs import Judgement, Passage
+from steelyard_reranker.row_fault import RowFault
 from steelyard_runtime.blocking import Workers
 
 from .fake_backend import Bench, FakeBackend, WordFormat

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from steelyard_reranker.backends.port import RerankBackendError, RowFault, checked
+from steelyard_reranker.backends.port import RerankBackendError, checked
+from steelyard_reranker.row_fault import RowFault
 
 
 @pytest.mark.parametrize("scores", [[], [0.0], [1.0, 0.5], [0, 1], [5e-324, 1 - 2**-53]])

@@ -9,7 +9,8 @@ from structlog.testing import capture_logs
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.reranking import RerankingRequest, RerankingResponse
-from steelyard_reranker.backends.port import RerankBackendError, RowFault
+from steelyard_reranker.backends.port import RerankBackendError
+from steelyard_reranker.row_fault import RowFault
 from steelyard_reranker.selection import EmbeddingMisalignedError
 from steelyard_runtime import context
 

@@ -10,12 +10,12 @@ from steelyard_runtime.policy import policy_hash
 from steelyard_runtime.tracing import openinference, spans
 from steelyard_runtime.tracing.spans import StageKind
 
-from .backends.port import RowFault
 from .judging import Judge
 from .ledger import fault_report
 from .pairs import Judgement, Passage
+from .row_fault import RowFault, RowReason
 
-_BLANK = RowFault("blank_text", "the document has no text")
+_BLANK = RowFault(RowReason.BLANK_TEXT, "the document has no text")
 
 
 async def rank_documents(

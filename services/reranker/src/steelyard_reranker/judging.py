@@ -6,8 +6,9 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime.blocking import Workers
 
 from .backends.guarded import Guarded
-from .backends.port import RerankBackendError, RowFault
+from .backends.port import RerankBackendError
 from .pairs import Judgement, PairFormat, PairPlanner, PairSettings, Passage, Plan, judgement
+from .row_fault import RowFault
 
 
 class Judge:

@@ -5,8 +5,8 @@ from steelyard_contracts.ledger import LedgerEntry, ValueTerms
 from steelyard_contracts.pairs import PairFault
 
 from .alignment import Row
-from .backends.port import RowFault
 from .pairs import Judgement
+from .row_fault import RowFault
 from .selection import Decision
 from .selection import ValueTerms as Terms
 

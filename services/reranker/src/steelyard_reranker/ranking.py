@@ -19,11 +19,12 @@ from steelyard_runtime.tracing import openinference, spans
 from steelyard_runtime.tracing.spans import Attributes, StageKind
 
 from .alignment import Row, embeddings_of, rows_of
-from .backends.port import RerankBackendError, RowFault
+from .backends.port import RerankBackendError
 from .judging import Judge
 from .ledger import decided, dropped
 from .pairs import Judgement, Passage
 from .pairs.settings import TOKENIZER_SETTING
+from .row_fault import RowFault
 from .selection import Candidate, Candidates, Embeddings, SelectionSettings, select
 from .settings import RerankerSettings
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard_reranker.backends.batching import ISOLATION_CALLS, Limits, scored
-from steelyard_reranker.backends.port import RerankBackendError, RowFault
+from steelyard_reranker.backends.port import RerankBackendError
+from steelyard_reranker.row_fault import RowFault
 
 
 class Server:

@@ -8,8 +8,8 @@ from steelyard_contracts.documents import CandidateMetadata
 from steelyard_contracts.enums import PairPolicy, PairStatus, WindowAggregation
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_contracts.pairs import PairReport, WindowsReport
-from steelyard_reranker.backends.port import RowFault
 from steelyard_reranker.pairs import Judgement, PairFormat, PairPlanner, PairSettings, Passage, Plan, judgement
+from steelyard_reranker.row_fault import RowFault
 from tests.unit.reranker.fake_backend import WordFormat
 
 QUERY = "the query"

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from steelyard_contracts.documents import CandidateMetadata
-from steelyard_reranker.backends.port import RowFault
 from steelyard_reranker.pairs import (
     Judgement,
     PairFormat,
@@ -14,6 +13,7 @@ from steelyard_reranker.pairs import (
     Plan,
     judgement,
 )
+from steelyard_reranker.row_fault import RowFault
 
 from ..errors import InspectionError, LaboratoryError
 from ..manifest import FrozenCandidate, Manifest, ModelIdentity

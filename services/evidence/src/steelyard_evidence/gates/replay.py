@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from steelyard_contracts.enums import WindowAggregation
-from steelyard_reranker.backends.port import RowFault
 from steelyard_reranker.pairs import (
     PairFormat,
     PairPlanner,
@@ -13,6 +12,7 @@ from steelyard_reranker.pairs import (
     Plan,
     QueryTooLongError,
 )
+from steelyard_reranker.row_fault import RowFault
 
 from .fixtures import BOUNDARY_PROBE, FIXTURES, WINDOW_BOUNDARY, Fixture, across
 from .verdict import Verdict

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from steelyard_contracts.errors import SteelyardError
 from steelyard_models.encoder import plan_batches
-from steelyard_reranker.backends.port import RerankBackend, RerankBackendError, RowFault
+from steelyard_reranker.backends.port import RerankBackend, RerankBackendError
 from steelyard_reranker.pairs import (
     LateInteractionFormat,
     PairFormat,
@@ -20,6 +20,7 @@ from steelyard_reranker.pairs import (
     Plan,
     judgement,
 )
+from steelyard_reranker.row_fault import RowFault
 from steelyard_runtime import context
 
 from ..errors import RunError, UnsupportedLengthError

@@ -5,7 +5,8 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard_reranker.backends.port import RerankBackend, RowFault
+from steelyard_reranker.backends.port import RerankBackend
+from steelyard_reranker.row_fault import RowFault
 
 from ..errors import CacheError
 

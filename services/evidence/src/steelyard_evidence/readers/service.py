@@ -10,9 +10,10 @@ from steelyard_contracts.enums import PairStatus
 from steelyard_contracts.health import Info
 from steelyard_contracts.reranking import RerankResponse, RerankResult
 from steelyard_models.tokenizer import TextTokenizer
-from steelyard_reranker.backends.port import RerankBackendError, RowFault, checked
+from steelyard_reranker.backends.port import RerankBackendError, checked
 from steelyard_reranker.backends.reasons import BackendReason
 from steelyard_reranker.pairs import PairFormat
+from steelyard_reranker.row_fault import RowFault
 from steelyard_runtime.model_server import ModelServer
 
 _ROWS = 64

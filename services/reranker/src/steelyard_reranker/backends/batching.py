@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from steelyard_runtime.batches import ask_all, batches
 
-from .port import RerankBackendError, RowFault
+from ..row_fault import RowFault, RowReason
+from .port import RerankBackendError
 from .reasons import BackendReason
 
 Ask = Callable[[Sequence[str]], Awaitable[list[float]]]
@@ -42,7 +43,7 @@ async def scored(texts: Sequence[str], ask: Ask, limits: Limits) -> list[float |
         size = len(text.encode())
         if size > limits.text_bytes:
             scores[row] = RowFault(
-                BackendReason.TEXT_TOO_LONG, f"the text has {size} bytes, one request takes {limits.text_bytes}"
+                RowReason.TEXT_TOO_LONG, f"the text has {size} bytes, one request takes {limits.text_bytes}"
             )
         else:
             sendable.append((row, size))
@@ -108,7 +109,7 @@ class _Isolation:
     async def _within(self, rows: Sequence[int], refused: str | None) -> dict[int, float | RowFault]:
         """Scores of rows that hold a refused one. `refused` says how, when it was these rows that were refused."""
         if len(rows) == 1 and refused is not None:
-            return {rows[0]: RowFault(BackendReason.TEXT_REFUSED, refused)}
+            return {rows[0]: RowFault(RowReason.TEXT_REFUSED, refused)}
         left, right = rows[: len(rows) // 2], rows[len(rows) // 2 :]
         if not left:
             return await self._tried(right)

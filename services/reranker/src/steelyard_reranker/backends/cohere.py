@@ -12,8 +12,9 @@ from typing import Any
 from steelyard_runtime.model_server import ModelServer, reason_of_status
 from steelyard_runtime.spaced import Spaced
 
+from ..row_fault import RowFault
 from .batching import Limits, scored_by_one
-from .port import RerankBackendError, RowFault
+from .port import RerankBackendError
 from .reasons import BackendReason
 from .rows import scores_of
 from .wire_dialect import WireDialect

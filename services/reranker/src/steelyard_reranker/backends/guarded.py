@@ -7,7 +7,8 @@ from steelyard_contracts.errors import SteelyardError
 from steelyard_runtime import context, logs
 from steelyard_runtime.breaker import CircuitBreaker
 
-from .port import RerankBackend, RerankBackendError, RowFault, checked
+from ..row_fault import RowFault
+from .port import RerankBackend, RerankBackendError, checked
 from .reasons import BackendReason
 
 SHARE_OF_TIME = 0.9

@@ -8,7 +8,8 @@ from steelyard_models.encoder import GoOn
 from steelyard_models.errors import ModelError, QueryTooLongError, TextTooLongError
 from steelyard_runtime.blocking import Workers
 
-from .port import RerankBackendError, RowFault, checked
+from ..row_fault import RowFault, RowReason
+from .port import RerankBackendError, checked
 from .reasons import BackendReason
 
 Model = Callable[[str, Sequence[str], GoOn], Sequence[float]]
@@ -56,7 +57,7 @@ def _scored(model: Model, query: str, texts: Sequence[str], go_on: GoOn) -> list
             if isinstance(error, QueryTooLongError):
                 raise RerankBackendError(BackendReason.MODEL_FAILED, str(error)) from error
             # The pairs were measured before, so this is a tokenizer that is not the model's; the others are still read.
-            faults[rows.pop(error.index)] = RowFault(BackendReason.TEXT_TOO_LONG, str(error))
+            faults[rows.pop(error.index)] = RowFault(RowReason.TEXT_TOO_LONG, str(error))
         except ModelError as error:
             raise RerankBackendError(BackendReason.MODEL_FAILED, str(error)) from error
         else:

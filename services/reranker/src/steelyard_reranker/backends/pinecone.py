@@ -22,9 +22,10 @@ from steelyard_runtime.model_server import reason_of_status, retry_after_s
 from steelyard_runtime.spaced import Spaced
 
 from ..pairs.format import CrossEncoderFormat
+from ..row_fault import RowFault
 from .batching import Limits, scored_by_one
 from .bounded_transport import BoundedTransport
-from .port import RerankBackendError, RowFault
+from .port import RerankBackendError
 from .reasons import BackendReason
 from .rows import scores_of
 from .scale import Scale

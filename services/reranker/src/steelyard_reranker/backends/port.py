@@ -7,8 +7,9 @@ Errors::
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from ..row_fault import RowFault
 from .reasons import BackendReason
 
 
@@ -22,13 +23,6 @@ class RerankBackendError(Exception):
         super().__init__(detail)
         self.reason = str(reason)
         self.hold_s = hold_s
-
-
-class RowFault(NamedTuple):
-    """Why one text has no score while the others keep theirs. `reason` is a short stable name, `detail` says it."""
-
-    reason: str
-    detail: str
 
 
 class RerankBackend(Protocol):

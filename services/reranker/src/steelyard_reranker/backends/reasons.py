@@ -1,4 +1,4 @@
-"""Why a backend gave no scores, or no score for one text: the names in metrics, ledgers and logs."""
+"""Why a backend gave no scores: the names in metrics, replies and logs."""
 
 from enum import StrEnum
 
@@ -44,12 +44,6 @@ class BackendReason(StrEnum):
 
     OUT_OF_SCALE = "out_of_scale"
     """A score is outside of [0, 1] although the scale is declared to be a probability."""
-
-    TEXT_REFUSED = "text_refused"
-    """The server refused this one text; the others have their scores."""
-
-    TEXT_TOO_LONG = "text_too_long"
-    """This one text has more tokens than the model reads, or more bytes than the server takes."""
 
     MISDECLARED = "misdeclared"
     """The server is another one than the settings declare: model, kind of model, truncation or length."""

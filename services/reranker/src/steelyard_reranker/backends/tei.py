@@ -7,8 +7,9 @@ from steelyard_runtime.model_server import ModelServer
 from steelyard_runtime.tei_info import Declared, TeiInfo, check_info, misdeclared, read_info
 
 from ..pairs.format import CrossEncoderFormat
+from ..row_fault import RowFault
 from .batching import Limits, scored
-from .port import RerankBackendError, RowFault
+from .port import RerankBackendError
 from .reasons import BackendReason
 from .rows import scores_of
 from .scale import Scale

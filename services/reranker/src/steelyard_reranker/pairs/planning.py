@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from steelyard_contracts.enums import PairPolicy
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 
-from ..backends.port import RowFault
 from ..input_copy import bounded
+from ..row_fault import RowFault, RowReason
 from .cut import Piece, beginning
 from .format import PairFormat
 from .passage import Passage
@@ -117,7 +117,7 @@ class _Measured:
         if tokens <= self.room:
             pieces = [Piece(0, len(copy), 0, tokens, tokens)]
         elif self.settings.long_document is PairPolicy.ERROR:
-            return RowFault("text_too_long", f"the text has {tokens} tokens, the pair has room for {self.room}")
+            return RowFault(RowReason.TEXT_TOO_LONG, f"the text has {tokens} tokens, the pair has room for {self.room}")
         elif self.settings.long_document is PairPolicy.WINDOWS:
             spans = self.format.spans(copy)
             pieces = windows(self.format, copy, spans, self.room, self.settings.window_overlap)
@@ -138,11 +138,11 @@ def _unmeasured(passage: Passage, copy: str) -> Plan | RowFault:
 
 
 def _blank() -> RowFault:
-    return RowFault("blank_after_cut", "what the reranker may read of the text is only white space")
+    return RowFault(RowReason.BLANK_AFTER_CUT, "what the reranker may read of the text is only white space")
 
 
 def _uncuttable(room: int) -> RowFault:
     return RowFault(
-        "text_uncuttable",
+        RowReason.TEXT_UNCUTTABLE,
         f"no part of {room} tokens can be cut out: a code point has more, or the tokenizer does not say where they are",
     )

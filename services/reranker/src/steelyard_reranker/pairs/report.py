@@ -6,7 +6,7 @@ from typing import NamedTuple
 from steelyard_contracts.enums import PairPolicy, PairStatus, WindowAggregation
 from steelyard_contracts.pairs import PairFault, PairReport, WindowReport, WindowsReport
 
-from ..backends.port import RowFault
+from ..row_fault import RowFault
 from .cut import Piece
 from .passage import Passage
 from .planning import Plan
