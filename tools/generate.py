@@ -8,10 +8,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import contract_pages, openapi_pages, rerank_pages, settings_pages
+from . import adr_pages, contract_pages, openapi_pages, rerank_pages, settings_pages
 from .settings_source import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+DECISIONS = Path("docs/adr")
 REFERENCE = Path("docs/reference")
 NAMES = Path("services/runtime/src/steelyard_runtime/settings/names.txt")
 
@@ -28,6 +29,7 @@ def generated() -> dict[Path, str]:
         REFERENCE / "reasons.md": contract_pages.reasons_md(),
         REFERENCE / "rerank_reasons.md": rerank_pages.rerank_reasons_md(),
         REFERENCE / "headers.md": contract_pages.headers_md(),
+        DECISIONS / "README.md": adr_pages.adr_index_md(ROOT / DECISIONS),
     }
     for service, document in openapi_pages.openapi_documents().items():
         files[REFERENCE / "openapi" / f"{service}.json"] = document
