@@ -14,7 +14,7 @@ import pytest
 from steelyard_retriever import hierarchical
 from steelyard_retriever.retriever import Retriever
 from steelyard_store import Filter, Hit, StoreInfo
-from steelyard_store.embedded import lexical, reading, tree
+from steelyard_store.embedded import lexical, nodes, reading
 from steelyard_store.embedded.matrix import MatrixSnapshot, exact_cosines
 from steelyard_store.embedded.reading import EmbeddedReading
 from tests.conformance.store.interference import SCOPES
@@ -48,14 +48,14 @@ def lexical_search_without_scopes(patch: pytest.MonkeyPatch) -> None:
 
 
 def tree_search_without_scopes(patch: pytest.MonkeyPatch) -> None:
-    nodes, below = tree.best_nodes, tree.children
-    patch.setattr(tree, "best_nodes", lambda *given: nodes(*given[:-1], _everyone(given[-1])))
-    patch.setattr(tree, "children", lambda *given: below(*given[:-1], _everyone(given[-1])))
+    search, below = nodes.best_nodes, nodes.children
+    patch.setattr(nodes, "best_nodes", lambda *given: search(*given[:-1], _everyone(given[-1])))
+    patch.setattr(nodes, "children", lambda *given: below(*given[:-1], _everyone(given[-1])))
 
 
 def tree_search_without_scopes_at_its_first_level(patch: pytest.MonkeyPatch) -> None:
-    nodes = tree.best_nodes
-    patch.setattr(tree, "best_nodes", lambda *given: nodes(*given[:-1], _everyone(given[-1])))
+    search = nodes.best_nodes
+    patch.setattr(nodes, "best_nodes", lambda *given: search(*given[:-1], _everyone(given[-1])))
 
 
 def words_counted_in_the_whole_store(patch: pytest.MonkeyPatch) -> None:

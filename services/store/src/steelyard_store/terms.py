@@ -19,8 +19,8 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-MAX_QUERY_TERMS = 1_024
-"""Distinct terms of one query that a store considers."""
+HEADING_WEIGHT = 0.5
+"""A word in the title or heading says less about a chunk than the same word in its text."""
 
 # Han, kana, Hangul, bopomofo, and the scripts of South-East Asia that are written without spaces.
 _UNSPACED = (

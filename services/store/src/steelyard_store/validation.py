@@ -72,12 +72,23 @@ def checked_ids(field: str, ids: Iterable[str]) -> list[str]:
     return distinct
 
 
-def checked_query_vector(query: ArrayLike, dimension: int | None = None) -> Float32:
+def checked_query_text(text: str) -> str:
+    """Return ``text`` if it is text that a store could look for.
+
+    Raises:
+        InvalidQuery: it is something else, or has no UTF-8 form.
+    """
+    if not isinstance(text, str):
+        raise InvalidQuery(f"query text must be text, got {type(text).__name__}")
+    check_text("query text", text, InvalidQuery)
+    return text
+
+
+def checked_query_vector(query: ArrayLike) -> Float32:
     """Return a private float32 copy of ``query``, shape ``[d]``; the caller's array is never written to.
 
     Raises:
         InvalidQuery: not one-dimensional, not numeric, not finite, or of zero length (norm).
-        DimensionMismatch: ``d`` is not ``dimension``.
     """
     try:
         with np.errstate(over="ignore"):  # an overflow becomes infinity and is refused below
@@ -86,13 +97,21 @@ def checked_query_vector(query: ArrayLike, dimension: int | None = None) -> Floa
         raise InvalidQuery(f"query vector is not numeric: {cause}") from cause
     if vector.ndim != 1:
         raise InvalidQuery(f"query vector must have one axis, it has shape {vector.shape}")
-    if dimension is not None and vector.shape[0] != dimension:
-        raise DimensionMismatch(dimension, vector.shape[0], "query vector")
     if not np.isfinite(vector).all():
         raise InvalidQuery("query vector has a value that is not finite")
     if not vector.any():
         raise InvalidQuery("query vector has zero norm, its cosine is undefined")
     return vector
+
+
+def check_dimension(vector: Float32, model: ModelIdentity) -> None:
+    """Refuse a query vector of another length than the vectors of the store's model.
+
+    Raises:
+        DimensionMismatch: naming both lengths.
+    """
+    if vector.shape[0] != model.dimension:
+        raise DimensionMismatch(model.dimension, vector.shape[0], "query vector")
 
 
 def check_model(model: ModelIdentity) -> None:

@@ -9,10 +9,9 @@ from typing import Any
 
 from steelyard_store.arangodb.address import ArangoAddress
 from steelyard_store.arangodb.queries import META_KEY
-from steelyard_store.errors import DimensionMismatch, ModelMismatch, SchemaMismatch, StoreNotInitialised
+from steelyard_store.errors import ModelMismatch, SchemaMismatch, StoreNotInitialised
 from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.records import StoreInfo
-from steelyard_store.validation import Float32
 
 SCHEMA_VERSION = 1
 
@@ -36,15 +35,6 @@ class Meta:
         """
         if given is not None and given != self.model:
             raise ModelMismatch(self.model, given)
-
-    def check_dimension(self, vector: Float32) -> None:
-        """Refuse a query vector of another length.
-
-        Raises:
-            DimensionMismatch: naming both lengths.
-        """
-        if vector.shape[0] != self.model.dimension:
-            raise DimensionMismatch(self.model.dimension, vector.shape[0], "query vector")
 
 
 def meta_row(model: ModelIdentity) -> dict[str, Any]:

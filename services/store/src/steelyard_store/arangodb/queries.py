@@ -13,9 +13,7 @@ from typing import Any
 from steelyard_store.arangodb.address import ArangoAddress
 from steelyard_store.arangodb.rows import CHUNK_FIELDS, NODE_FIELDS, SUMMARY_FIELDS, document_key, hexed
 from steelyard_store.records import Filter
-
-HEADING_WEIGHT = 0.5
-"""A word in the title says less about a chunk than the same word in its text."""
+from steelyard_store.terms import HEADING_WEIGHT
 
 META_KEY = "store"
 _META = 'LET meta = FIRST(FOR m IN @@meta FILTER m._key == "store" RETURN m)\n'

@@ -12,25 +12,30 @@ from steelyard_store.arangodb import queries, rows
 from steelyard_store.arangodb.address import ArangoAddress
 from steelyard_store.arangodb.meta import Meta, meta_from, store_info
 from steelyard_store.arangodb.read_session import ReadSession, Remaining
-from steelyard_store.arangodb.vector_search import OnFallback, VectorSearch, clamped, direction
+from steelyard_store.arangodb.vector_search import OnFallback, VectorSearch, direction
 from steelyard_store.errors import InvalidQuery
 from steelyard_store.model_identity import ModelIdentity
-from steelyard_store.names import check_name, check_text
+from steelyard_store.names import check_name
 from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, StoreInfo
-from steelyard_store.terms import MAX_QUERY_TERMS, query_terms
+from steelyard_store.terms import query_terms
 from steelyard_store.tree import TreeHit, best_first
 from steelyard_store.validation import (
     MAX_INTEGER,
     Float32,
+    check_dimension,
     checked_filter,
     checked_ids,
     checked_k,
     checked_ordinal,
     checked_page_size,
+    checked_query_text,
     checked_query_vector,
 )
 
 # ruff: noqa: A002  `filter` is the port's word for this argument.
+
+MAX_QUERY_TERMS = 1_024
+"""Distinct terms of one query that are looked for."""
 
 
 class ArangoReader:
@@ -76,15 +81,12 @@ class ArangoReader:
         """See ``ChunkReader.search_lexical``."""
         checked_filter(filter)
         limit = checked_k(k)
-        if not isinstance(text, str):
-            raise InvalidQuery(f"query text must be text, got {type(text).__name__}")
-        check_text("query text", text, InvalidQuery)
         conditions = queries.Conditions(self._address, filter)
         binds = {
             **conditions.binds,
             "@view": self._address.view,
             "analyzer": self._address.analyzer,
-            "terms": query_terms(text, MAX_QUERY_TERMS),
+            "terms": query_terms(checked_query_text(text), MAX_QUERY_TERMS),
             "k": limit,
         }
         _, reply = await self._run(queries.lexical_search(conditions), binds)
@@ -117,11 +119,11 @@ class ArangoReader:
         """See ``ChunkReader.cosines``."""
         vector = checked_query_vector(query)
         if self._meta is not None:
-            self._meta.check_dimension(vector)
+            check_dimension(vector, self._meta.model)
         wanted = checked_ids("chunk_ids", chunk_ids)
         meta, found = await self._by_id(wanted, filter, queries.RETURN_COSINE, {"query": direction(vector)})
-        meta.check_dimension(vector)
-        scores = {row["chunk_id"]: clamped(row["score"]) for row in found}
+        check_dimension(vector, meta.model)
+        scores = {row["chunk_id"]: rows.clamped(row["score"]) for row in found}
         return {chunk_id: scores[chunk_id] for chunk_id in wanted if chunk_id in scores}
 
     async def embeddings(self, chunk_ids: Iterable[str], filter: Filter) -> dict[str, Float32]:
@@ -196,13 +198,13 @@ class ArangoReader:
     async def _checked(self, vector: Float32) -> Meta:
         """The store's record as it was last seen, once the query's dimension is known to be that of its model."""
         meta = self._meta or (await self._run(queries.CHECK, queries.check_binds(self._address)))[0]
-        meta.check_dimension(vector)
+        check_dimension(vector, meta.model)
         return meta
 
     async def _tree_hits(self, query: str, binds: Mapping[str, Any], vector: Float32, k: int) -> list[TreeHit]:
         await self._checked(vector)
         meta, reply = await self._run(query, {**binds, "query": direction(vector)})
-        meta.check_dimension(vector)  # the store may have been made anew for another model since the last look
+        check_dimension(vector, meta.model)  # the store may have been made anew for another model since the last look
         return best_first([rows.tree_hit_from(row) for row in reply["rows"]], k)
 
     async def _by_id(

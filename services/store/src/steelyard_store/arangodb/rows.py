@@ -143,11 +143,15 @@ def tree_rows(
 
 def tree_hit_from(row: Mapping[str, Any]) -> TreeHit:
     """Build a hit from a row with ``score`` and either ``node`` or ``chunk``."""
-    score = max(-1.0, min(1.0, float(row["score"])))  # the server's arithmetic may leave the range by a rounding error
-    node = row.get("node")
+    score, node = clamped(row["score"]), row.get("node")
     if node is None:
         return TreeHit(chunk_from(row["chunk"]), score)
     return TreeHit(Node(**{field: node[field] for field in NODE_FIELDS}), score)
+
+
+def clamped(score: float) -> float:
+    """``score`` in [-1, 1]: the server's arithmetic may leave the range by a rounding error."""
+    return max(-1.0, min(1.0, float(score)))
 
 
 def chunk_from(row: Mapping[str, Any]) -> Chunk:

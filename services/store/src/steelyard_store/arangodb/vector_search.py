@@ -12,9 +12,9 @@ from steelyard_store.arangodb import queries
 from steelyard_store.arangodb.address import ArangoAddress
 from steelyard_store.arangodb.faults import VectorIndexUnusable
 from steelyard_store.arangodb.meta import Meta
-from steelyard_store.arangodb.rows import chunk_from
+from steelyard_store.arangodb.rows import chunk_from, clamped
 from steelyard_store.records import Filter, Hit
-from steelyard_store.validation import Float32
+from steelyard_store.validation import Float32, check_dimension
 
 # ruff: noqa: A002  `filter` is the port's word for this argument.
 
@@ -44,11 +44,6 @@ def direction(query: Float32) -> list[float]:
     wide = query.astype(np.float64)
     # Scaled before its norm is taken: the square of a tiny float32 still is a normal double, that of a huge one too.
     return (wide / np.linalg.norm(wide)).tolist()  # type: ignore[no-any-return]
-
-
-def clamped(score: float) -> float:
-    """``score`` in [-1, 1]: the server's arithmetic may leave the range by a rounding error."""
-    return max(-1.0, min(1.0, float(score)))
 
 
 class VectorSearch:
@@ -85,7 +80,7 @@ class VectorSearch:
         conditions = queries.Conditions(self._address, filter)
         binds = {**conditions.binds, "@chunks": self._address.chunks, "query": direction(query), "k": k}
         meta, reply = await self._run(queries.exact_vector_search(conditions), binds)
-        meta.check_dimension(query)  # the store may have been made anew for another model since the last look
+        check_dimension(query, meta.model)  # the store may have been made anew for another model since the last look
         return _hits(reply)
 
     async def _approximate(self, query: Float32, k: int, filter: Filter, n_probe: int) -> list[Hit] | None:

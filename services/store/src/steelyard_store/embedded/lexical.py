@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from steelyard_store.embedded import rows
 from steelyard_store.embedded.schema import Meta
 from steelyard_store.records import Filter
-from steelyard_store.terms import query_terms
+from steelyard_store.terms import HEADING_WEIGHT, query_terms
 
 # ruff: noqa: A002  `filter` is the port's word for this argument.
 
 MAX_COUNTED_TERMS = 256
 MAX_SCORED_TERMS = 64
-_HEADING_WEIGHT = 0.5  # a word in the title says less about a chunk than the same word in its text
 _SATURATION = 1.2  # k1 and b of Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), section 3.5
 _LENGTH_WEIGHT = 0.75
 _LEAST_WEIGHT = 1e-6  # of a word in more than half of the chunks, whose inverse document frequency is not positive
@@ -178,7 +177,7 @@ def _postings(connection: sqlite3.Connection, term: str, filter: Filter) -> _Pos
     )
     instances = np.fromiter(itertools.chain.from_iterable(found), dtype=np.int64).reshape(-1, 3)
     row_ids, first, inverse = np.unique(instances[:, 0], return_index=True, return_inverse=True)
-    weights = np.where(instances[:, 1] == 1, _HEADING_WEIGHT, 1.0)
+    weights = np.where(instances[:, 1] == 1, HEADING_WEIGHT, 1.0)
     counts = np.bincount(inverse, weights, minlength=row_ids.size).astype(np.float64)
     return _Postings(row_ids, counts, instances[first, 2])
 

@@ -118,7 +118,6 @@ class VectorMatrix:
     """Builds snapshots; one thread at a time may change it, any number may use its snapshots."""
 
     def __init__(self, dimension: int) -> None:
-        self._dimension = dimension
         self._length = 0
         self._dead = 0
         self._units = np.empty((0, dimension), dtype=np.float32)

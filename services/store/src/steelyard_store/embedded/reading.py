@@ -10,25 +10,27 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
-from steelyard_store.embedded import rows, tree
+from steelyard_store.embedded import nodes, rows
 from steelyard_store.embedded.connections import ConnectionPool
 from steelyard_store.embedded.interruption import uninterruptible
 from steelyard_store.embedded.lexical import LexicalSearch
 from steelyard_store.embedded.matrix import MatrixSnapshot, exact_cosines, unit_rows
 from steelyard_store.embedded.matrix_cache import CHUNKS, NODES, MatrixCache
 from steelyard_store.embedded.schema import SCHEMA_VERSION, Meta, check_same_model, read_meta
-from steelyard_store.errors import DimensionMismatch, InvalidQuery, StoreCorrupt
+from steelyard_store.errors import InvalidQuery, StoreCorrupt
 from steelyard_store.model_identity import ModelIdentity
-from steelyard_store.names import check_name, check_text
+from steelyard_store.names import check_name
 from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, StoreInfo
 from steelyard_store.tree import TreeHit, best_first
 from steelyard_store.validation import (
     Float32,
+    check_dimension,
     checked_filter,
     checked_ids,
     checked_k,
     checked_ordinal,
     checked_page_size,
+    checked_query_text,
     checked_query_vector,
 )
 
@@ -71,7 +73,7 @@ class EmbeddedReading:
         checked_k(k)
         vector = checked_query_vector(query)
         with self._matrix_transaction(self._chunks) as (connection, meta, (matrix,)):
-            _check_dimension(meta, vector)
+            check_dimension(vector, meta.model)
             best = matrix.top(vector, k, filter)
             found = _chunks_by_row_id(connection, [row_id for row_id, _ in best])
         if len(found) != len(best):
@@ -82,9 +84,7 @@ class EmbeddedReading:
         """See ``ChunkReader.search_lexical``."""
         checked_filter(filter)
         checked_k(k)
-        if not isinstance(text, str):
-            raise InvalidQuery(f"query text must be text, got {type(text).__name__}")
-        check_text("query text", text, InvalidQuery)
+        checked_query_text(text)
         with self._transaction() as (connection, meta):
             best = self._lexical.top(connection, meta, text, k, filter)
             found = _chunks_by_row_id(connection, [row_id for row_id, _ in best])
@@ -95,12 +95,12 @@ class EmbeddedReading:
         checked_filter(filter)
         checked_k(k)
         vector = checked_query_vector(query)
-        with self._matrix_transaction(self._nodes, self._chunks) as (connection, meta, (nodes, chunks)):
-            _check_dimension(meta, vector)
-            hits = tree.best_nodes(connection, nodes, vector, k, filter)
-            bare = tree.documents_without_tree(connection, filter)
+        with self._matrix_transaction(self._nodes, self._chunks) as (connection, meta, (node_matrix, chunk_matrix)):
+            check_dimension(vector, meta.model)
+            hits = nodes.best_nodes(connection, node_matrix, vector, k, filter)
+            bare = nodes.documents_without_tree(connection, filter)
             if bare:
-                best = chunks.top(vector, k, Filter(filter.scopes, document_ids=bare, sources=filter.sources))
+                best = chunk_matrix.top(vector, k, Filter(filter.scopes, document_ids=bare, sources=filter.sources))
                 found = _chunks_by_row_id(connection, [row_id for row_id, _ in best])
                 hits += [TreeHit(found[row_id], score) for row_id, score in best]
         return best_first(hits, k)
@@ -112,14 +112,14 @@ class EmbeddedReading:
         vector = checked_query_vector(query)
         wanted = checked_ids("node_ids", node_ids)
         with self._transaction() as (connection, meta):
-            _check_dimension(meta, vector)
-            return tree.children(connection, vector, wanted, k, filter)
+            check_dimension(vector, meta.model)
+            return nodes.children(connection, vector, wanted, k, filter)
 
     def cosines(self, query: ArrayLike, chunk_ids: Iterable[str], filter: Filter) -> dict[str, float]:
         """See ``ChunkReader.cosines``."""
         vector = checked_query_vector(query)
         stored, meta = self._stored_vectors(chunk_ids, filter)
-        _check_dimension(meta, vector)
+        check_dimension(vector, meta.model)
         if not stored:
             return {}
         matrix = rows.vectors_from_blobs(stored.values(), meta.model.dimension)
@@ -247,8 +247,3 @@ def _chunks_by_row_id(connection: sqlite3.Connection, row_ids: list[int]) -> dic
         (str(row_ids),),
     )
     return {row[0]: rows.chunk_from_row(row[1:]) for row in found}
-
-
-def _check_dimension(meta: Meta, vector: Float32) -> None:
-    if vector.shape[0] != meta.model.dimension:
-        raise DimensionMismatch(meta.model.dimension, vector.shape[0], "query vector")

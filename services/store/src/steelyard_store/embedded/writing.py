@@ -12,8 +12,7 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from steelyard_store import terms
-from steelyard_store.embedded import rows
-from steelyard_store.embedded import tree as nodes
+from steelyard_store.embedded import nodes, rows
 from steelyard_store.embedded.connections import ConnectionPool, open_connection
 from steelyard_store.embedded.faults import typed_errors
 from steelyard_store.embedded.schema import (
