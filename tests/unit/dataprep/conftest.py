@@ -16,14 +16,14 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen.canvas import Canvas
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from steelyard_dataprep.job_store import JobStore
-from steelyard_dataprep.jobs import Jobs
+from steelyard_dataprep.jobs.jobs import Jobs
+from steelyard_dataprep.jobs.store import JobStore
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_runtime import context
 from steelyard_runtime.blocking import Workers
 
 from .ingestion_bench import Bench
-from .job_doubles import FakeFetcher, FakeIngestion
+from .jobs.job_doubles import FakeFetcher, FakeIngestion
 
 LANGUAGES = {
     "en": "The balance weighs a load against a counterweight. Every candidate is accounted for.",

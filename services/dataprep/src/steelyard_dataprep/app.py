@@ -23,12 +23,12 @@ from steelyard_store.errors import InvalidQuery, StoreError
 
 from .catalogue import Catalogue
 from .embedding import ChunkMeasure
-from .fetching import LinkFetcher
 from .ingestion import Ingestion
 from .intakes import Intakes
-from .job_store import JobStore
-from .jobs import Jobs
-from .links import LinkPolicy
+from .jobs.jobs import Jobs
+from .jobs.store import JobStore
+from .links.fetching import LinkFetcher
+from .links.policy import LinkPolicy
 from .parsing.limits import ParseLimits
 from .preparation.isolation import IsolatedParser
 from .preparation.prepared import ChunkSize

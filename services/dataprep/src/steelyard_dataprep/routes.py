@@ -27,12 +27,12 @@ from steelyard_runtime.faults import field_faults
 from steelyard_runtime.replies import json_reply
 
 from .catalogue import Catalogue
-from .job_store import FilePage
-from .jobs import Jobs, Link, Options, Upload, status_of
-from .links import LinkPolicy
+from .jobs.jobs import Jobs, Link, Options, Upload, status_of
+from .jobs.running import Part
+from .jobs.store import FilePage
+from .links.policy import LinkPolicy
 from .multipart import whole_form
 from .names import source_name
-from .running import Part
 
 router = APIRouter(route_class=StrictRoute, tags=["dataprep"], prefix="/v1/dataprep")
 

@@ -15,7 +15,7 @@ from steelyard_runtime.settings.groups import (
 )
 from steelyard_runtime.settings.types import Allowed, FloatSetting, IntSetting, OptionalNamesSetting
 
-from .links import Network
+from .links.policy import Network
 
 
 def _networks(names: tuple[str, ...] | None) -> tuple[str, ...] | None:

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from steelyard_contracts.dataprep import FileResult, Job
 from steelyard_contracts.enums import FileStatus, JobState
 from steelyard_contracts.errors import ErrorCode, SteelyardError
-from steelyard_dataprep.fetching import Fetched
 from steelyard_dataprep.ingestion import Source
 from steelyard_dataprep.intakes import Intake
-from steelyard_dataprep.job_store import FilePage
-from steelyard_dataprep.jobs import Jobs, Options
+from steelyard_dataprep.jobs.jobs import Jobs, Options
+from steelyard_dataprep.jobs.store import FilePage
+from steelyard_dataprep.links.fetching import Fetched
 
 PUBLIC = Options("public")
 ALL = FilePage()

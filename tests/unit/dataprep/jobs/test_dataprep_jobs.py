@@ -10,10 +10,10 @@ import pytest
 from steelyard_contracts.dataprep import FileError, FileResult, Job
 from steelyard_contracts.enums import FileStatus, JobState
 from steelyard_contracts.errors import ErrorCode, SteelyardError
-from steelyard_dataprep import jobs as jobs_module
-from steelyard_dataprep.fetching import Fetched
-from steelyard_dataprep.job_store import FilePage, JobStore
-from steelyard_dataprep.jobs import Jobs, Link, Options, Upload, status_of
+from steelyard_dataprep.jobs import jobs as jobs_module
+from steelyard_dataprep.jobs.jobs import Jobs, Link, Options, Upload, status_of
+from steelyard_dataprep.jobs.store import FilePage, JobStore
+from steelyard_dataprep.links.fetching import Fetched
 from steelyard_store.errors import StoreError, StoreFull
 
 from .job_doubles import ALL, PUBLIC, FakeFetcher, FakeIngestion, finished

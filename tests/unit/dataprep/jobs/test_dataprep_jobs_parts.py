@@ -9,9 +9,9 @@ import pytest
 from steelyard_contracts.dataprep import FileResult, Job
 from steelyard_contracts.enums import FileStatus, JobState
 from steelyard_contracts.errors import ErrorCode, SteelyardError
-from steelyard_dataprep.job_store import FilePage, JobStore
-from steelyard_dataprep.jobs import Jobs, Options, Upload, status_of
-from steelyard_dataprep.running import Part
+from steelyard_dataprep.jobs.jobs import Jobs, Options, Upload, status_of
+from steelyard_dataprep.jobs.running import Part
+from steelyard_dataprep.jobs.store import FilePage, JobStore
 from steelyard_store.errors import StoreFull
 
 from .job_doubles import ALL, PUBLIC, FakeIngestion, finished

@@ -13,9 +13,9 @@ import pytest
 from steelyard_contracts.dataprep import FileError, FileResult
 from steelyard_contracts.enums import FileStatus, JobState
 from steelyard_contracts.errors import ErrorCode
-from steelyard_dataprep import job_store as job_store_module
-from steelyard_dataprep.job_store import Ending, FilePage, JobHead, JobStore
-from steelyard_dataprep.tally import Tally
+from steelyard_dataprep.jobs import store as job_store_module
+from steelyard_dataprep.jobs.store import Ending, FilePage, JobHead, JobStore
+from steelyard_dataprep.jobs.tally import Tally
 from steelyard_store.errors import StoreClosed, StoreCorrupt
 
 GOOD = FileResult(name="a", status=FileStatus.PUBLISHED, document_id="d", chunks=2)
@@ -198,7 +198,7 @@ def test_a_job_of_a_killed_process_is_interrupted_and_one_of_a_living_process_is
     opened: Callable[[], JobStore], path: Path
 ) -> None:
     program = (
-        "import sys; from pathlib import Path; from steelyard_dataprep.job_store import JobHead, JobStore\n"
+        "import sys; from pathlib import Path; from steelyard_dataprep.jobs.store import JobHead, JobStore\n"
         "head = JobHead(sys.argv[2], 'public', 'a', '2999-01-01')\n"
         "store = JobStore(Path(sys.argv[1])); store.add(head, 2, ('a', 'b'))\n"
         "print('kept', flush=True); sys.stdin.read()"

@@ -12,9 +12,9 @@ import aiohttp
 import pytest
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
-from steelyard_dataprep import fetching
-from steelyard_dataprep.fetching import Fetched, LinkFetcher
-from steelyard_dataprep.links import LinkPolicy
+from steelyard_dataprep.links import fetching
+from steelyard_dataprep.links.fetching import Fetched, LinkFetcher
+from steelyard_dataprep.links.policy import LinkPolicy
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"),)
 PAGE = b"<!doctype html><p>The seal is ZQ-77."
@@ -118,7 +118,7 @@ HOSTILE = [
 @pytest.mark.parametrize("link", HOSTILE)
 def test_a_hostile_link_reaches_nothing(site: Site, link: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Not even the allow-list is in the way: what is left has to hold alone.
-    monkeypatch.setattr("steelyard_dataprep.links._covers", lambda entry, asked: True)
+    monkeypatch.setattr("steelyard_dataprep.links.policy._covers", lambda entry, asked: True)
     assert code_of(link.format(port=site.port), LinkPolicy(("any",))) in {ErrorCode.LINK_REFUSED, ErrorCode.LINK_FAILED}
     assert site.hits == []
 

@@ -12,11 +12,11 @@ from steelyard_runtime import context, logs
 from steelyard_runtime.blocking import Workers
 from steelyard_store.errors import StoreError
 
-from .fetching import LinkFetcher
-from .ingestion import Ingestion, Source
-from .intakes import Intake
-from .job_store import FilePage, JobHead, JobStore, now
+from ..ingestion import Ingestion, Source
+from ..intakes import Intake
+from ..links.fetching import LinkFetcher
 from .running import Delivery, Part, RunningJob
+from .store import FilePage, JobHead, JobStore, now
 
 _WAITING_BYTES = 512 * 2**20
 """Bytes of files that may wait in memory; more are refused with Retry-After."""

@@ -9,7 +9,7 @@ from steelyard_contracts.dataprep import JOB_MAX_FILES, FileError, FileResult, J
 from steelyard_contracts.enums import JobState
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 
-from .job_store import Ending, JobHead, now
+from .store import Ending, JobHead, now
 from .tally import Tally
 
 

@@ -11,8 +11,8 @@ from yarl import URL
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 
-from .links import LinkPolicy, refused
-from .parsing.media_type import MediaType, named_type
+from ..parsing.media_type import MediaType, named_type
+from .policy import LinkPolicy, refused
 
 _TOTAL_S = 60.0
 _CONNECT_S = 10.0

@@ -1,0 +1,1 @@
+"""Links: where one may lead, and going there and nowhere else."""
