@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from steelyard_evidence.evaluation.titles import title_of
 from steelyard_evidence.study.comparison import BASELINE, DEFAULT
 from steelyard_evidence.study.methods import PUBLISHED
-from steelyard_evidence.study.titles import title_of
 from steelyard_reranker.selection import SelectionSettings
 
 TUNE = Path(__file__).parents[2] / "docs" / "tune"

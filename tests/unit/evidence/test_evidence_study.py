@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from steelyard_evidence.errors import DatasetError, MissingPartError
+from steelyard_evidence.evaluation.collection import Collection, GoldSpan, Passage, Question
+from steelyard_evidence.evaluation.datasets import NAMES, load, load_one
 from steelyard_evidence.study import methods as methods_module
-from steelyard_evidence.study.collection import Collection, GoldSpan, Passage, Question
 from steelyard_evidence.study.comparison import ADAPTIVE, BASELINE, DEFAULT
 from steelyard_evidence.study.conditions import Condition, near_copies, with_near_copies
-from steelyard_evidence.study.evaluation_data import NAMES, load, load_one
 from steelyard_evidence.study.figures import curves, figures
 from steelyard_evidence.study.gold import gold_of
 from steelyard_evidence.study.methods import methods

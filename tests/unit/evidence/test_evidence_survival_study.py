@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from steelyard_evidence.errors import CacheError, DatasetError
+from steelyard_evidence.evaluation.collection import Collection
 from steelyard_evidence.freeze.dataset import AnnotatedQuery
 from steelyard_evidence.freeze.dataset import Evidence as Annotation
 from steelyard_evidence.freeze.local_index import IndexedText
@@ -16,7 +17,6 @@ from steelyard_evidence.policy import Policy
 from steelyard_evidence.readers.remembered import RememberedBackend
 from steelyard_evidence.run.plan import Plan
 from steelyard_evidence.run.runner import run_plan
-from steelyard_evidence.study.collection import Collection
 from steelyard_evidence.survival_study.boundaries import losses_of
 from steelyard_evidence.survival_study.page import page
 from steelyard_evidence.survival_study.pairs import Cell, evidence_of, survival_by_position

@@ -7,7 +7,7 @@ Errors::
     │   ├── DatasetError             an annotated data set or the evaluation data is malformed, or not there
     │   ├── ManifestError            a manifest is malformed
     │   │   └── ManifestHashError    its content is not what its hash says
-    │   ├── CacheError                   a file of the cache is damaged; without it, it is made again
+    │   ├── CacheError               a file of the cache is damaged; without it, it is made again
     │   ├── PolicyError              a policy file names an unknown setting or a value out of its range
     │   └── GatesError               gates.toml is malformed
     ├── InspectionError              survival can not be measured

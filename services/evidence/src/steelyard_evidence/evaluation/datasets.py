@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard_dataprep.chunking import chunk
+from steelyard_dataprep.chunking.counter import TokenCounter
 from steelyard_dataprep.parsing.document import ParsedDocument, Section
 
 from ..errors import DatasetError
@@ -14,8 +15,6 @@ from .collection import Collection, GoldSpan, Passage, Question
 
 CHUNK_TOKENS = 200
 """The ingestion service's default chunk, in the embedding model's tokens."""
-
-TokenCounter = Callable[[str], int]
 
 
 def load(folder: Path, count_tokens: TokenCounter) -> list[Collection]:

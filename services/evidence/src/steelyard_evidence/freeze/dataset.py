@@ -8,6 +8,7 @@
 text. Entries of the same `unit` are the same piece of evidence in several places; without one each entry is a unit.
 """
 
+from collections import Counter
 from pathlib import Path
 from typing import Self
 
@@ -63,9 +64,8 @@ def read_dataset(path: Path) -> list[AnnotatedQuery]:
             where = ".".join(map(str, first["loc"])) or "the line"
             message = first["msg"].removeprefix("Value error, ")
             raise DatasetError(f"{path}:{number}: {where}: {message}") from error
-    ids = [query.id for query in queries]
-    for query_id in ids:
-        if ids.count(query_id) > 1:
+    for query_id, count in Counter(query.id for query in queries).items():
+        if count > 1:
             raise DatasetError(f"{path}: id {query_id!r} appears twice")
     if not queries:
         raise DatasetError(f"{path}: has no queries")

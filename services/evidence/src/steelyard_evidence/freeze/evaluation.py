@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator
 
+from steelyard_dataprep.chunking.counter import TokenCounter
+
+from ..evaluation.collection import Collection, Question
+from ..evaluation.datasets import cut
 from ..manifest.form import text_sha256
-from ..study.collection import Collection, Question
-from ..study.evaluation_data import TokenCounter, cut
 from ..tell import Progress, silent
 from .dataset import AnnotatedQuery, Evidence
 from .local_index import IndexedText
+
+_FEW_DOCUMENTS = 10
+"""Up to so many, each one's questions are a segment."""
 
 
 def texts_of(
@@ -36,9 +41,6 @@ def _annotated(collection: Collection, question: Question) -> AnnotatedQuery:
         segment=segment,
         evidence=[_evidence(collection, span.document, span.start, span.end) for span in question.gold],
     )
-
-
-_FEW_DOCUMENTS = 10
 
 
 def _evidence(collection: Collection, document: str, start: int, end: int) -> Evidence:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-from .collection import Passage
+from ..evaluation.collection import Passage
 
 NEAR_COPIES = 2
 NOISE = 10

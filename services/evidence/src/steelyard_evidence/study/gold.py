@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..evaluation.collection import Collection, GoldSpan, Passage, Question
 from ..tuning.gold import Gold
-from .collection import Collection, GoldSpan, Passage, Question
 
 
 def gold_of(collection: Collection, question: Question, candidates: Sequence[Passage]) -> Gold:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ..evaluation.titles import title_of
 from ..measures.bootstrap import Interval, difference
 from .comparison import ADAPTIVE, BASELINE, DEFAULT, Cell, Row, winners
 from .conditions import NEAR_COPIES, NOISE
 from .equal_recall import Crossing, crossing
 from .scoring import CANDIDATES
 from .study import HOME, ROBUST_SHARE, SHARES, Study
-from .titles import title_of
 
 
 def page(study: Study, picture: str | None) -> str:

@@ -13,8 +13,11 @@ import numpy.typing as npt
 from steelyard_models.encoder import Vectors
 from steelyard_models.local_reranker import LateInteractionReranker
 
+from ..cache_folder import default_cache
+from ..embedded_default import embedded_encoder
+from ..evaluation.collection import Collection, Passage
+from ..evaluation.datasets import load
 from ..tell import Tell
-from .collection import Collection, Passage
 from .conditions import NOISE, Condition, with_near_copies
 from .remembering import RememberingEncoder
 
@@ -43,6 +46,16 @@ class Scored:
     vectors: Vectors = field(repr=False)
     query_vectors: Vectors = field(repr=False)
     tokens: npt.NDArray[np.int64] = field(repr=False)
+
+
+def score_all(data: Path, cache: Path | None, tell: Tell) -> list[Scored]:
+    """Score every data set in `data` under every condition, or take the scores from the cache.
+
+    Raises DatasetError without the data, RunError without the model.
+    """
+    model, encoder = embedded_encoder(RememberingEncoder)
+    collections = load(data, encoder.tokenizer.count)
+    return Scorer(encoder, model.revision, default_cache() if cache is None else cache).score(collections, tell)
 
 
 class Scorer:

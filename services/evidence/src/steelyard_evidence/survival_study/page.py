@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from ..evaluation.titles import title_of
 from ..measures.survival import Boundary
 from ..run.result import POSITIONS, Count, Mean
-from ..study.titles import title_of
 from .boundaries import Losses
 from .pairs import Cell
 from .study import CANDIDATES, CONTEXT_BUDGET, LIMITS, Passages

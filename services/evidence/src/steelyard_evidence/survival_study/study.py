@@ -9,6 +9,8 @@ from steelyard_models.encoder import OnnxTextEncoder
 from steelyard_models.tokenizer import TextTokenizer
 
 from ..embedded_default import embedded_encoder
+from ..evaluation.collection import Collection
+from ..evaluation.datasets import NAMES, read_one
 from ..freeze import evaluation
 from ..freeze.build import freeze, tokenizer_identity
 from ..freeze.dataset import AnnotatedQuery
@@ -20,8 +22,6 @@ from ..policy import Policy
 from ..readers import BackendReader, open_embedded
 from ..run.plan import Plan
 from ..run.runner import run_plan
-from ..study.collection import Collection
-from ..study.evaluation_data import NAMES, read_one
 from ..tell import Tell
 from .boundaries import Losses, losses_of
 from .pairs import Cell, evidence_of, survival_by_position

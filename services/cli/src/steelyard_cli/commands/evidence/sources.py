@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard_contracts.enums import SearchType
 from steelyard_evidence.cache_folder import default_cache
+from steelyard_evidence.evaluation.datasets import NAMES, read_one
 from steelyard_evidence.freeze import evaluation, folder
 from steelyard_evidence.freeze.dataset import AnnotatedQuery
 from steelyard_evidence.freeze.local_index import IndexedText
 from steelyard_evidence.freeze.local_snapshot import local_snapshot
 from steelyard_evidence.freeze.sizes import Sizes
 from steelyard_evidence.freeze.snapshot import Snapshot
-from steelyard_evidence.study.evaluation_data import NAMES, read_one
 
 from ... import connection
 from ...errors import ConfigurationError

@@ -33,11 +33,11 @@ def study(
     The first call scores every candidate and takes half an hour; scores are kept for the next.
     """
     from steelyard_evidence.atomic import write_atomically
-    from steelyard_evidence.study.command import score_all
     from steelyard_evidence.study.figures import curves, figures
     from steelyard_evidence.study.methods import methods
     from steelyard_evidence.study.page import page
     from steelyard_evidence.study.picture import picture
+    from steelyard_evidence.study.scoring import score_all
     from steelyard_evidence.study.study import run_study
 
     terminal = Terminal.open(as_json=as_json)
