@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard_reranker.backends.batching import ISOLATION_CALLS, Limits, scored
+from steelyard_reranker.backends.batching import ISOLATION_CALLS, WITNESSES, Limits, scored
 from steelyard_reranker.backends.port import RerankBackendError
 from steelyard_reranker.row_fault import RowFault
 
@@ -104,30 +104,46 @@ def test_the_first_failure_cancels_the_other_batches() -> None:
     assert (started, cancelled) == (5, 3)
 
 
-@given(st.integers(2, 100), st.data())
+@given(st.integers(2, 100), st.integers(1, 100), st.data())
 @settings(max_examples=300, deadline=None)
-def test_refused_texts_are_named_and_the_others_keep_their_scores(count: int, data: st.DataObject) -> None:
+def test_refused_texts_are_named_and_the_others_keep_their_scores(count: int, rows: int, data: st.DataObject) -> None:
     texts = [f"{'x' * (i * 7 % 50)}{i}" for i in range(count)]
     bad = data.draw(st.sets(st.integers(0, count - 1), min_size=1, max_size=min(2, count - 1)))
-    shortest = min(range(count), key=lambda i: len(texts[i]))
     server = Server([texts[i] for i in bad])
-    if shortest in bad:
-        with pytest.raises(RerankBackendError):
-            run(server, texts, Limits(100, 10**6))
-        assert len(server.sent) == 2
-        return
-    scores = run(server, texts, Limits(100, 10**6)) if len(bad) == 1 else _unless_too_many(server, texts)
+    limits = Limits(rows, 10**6)
+    scores = run(server, texts, limits) if len(bad) == 1 else _unless_too_many(server, texts, limits)
     if scores is not None:
         assert {i for i, one in enumerate(scores) if isinstance(one, RowFault)} == bad
         assert all(one == len(texts[i]) / 1000 for i, one in enumerate(scores) if i not in bad)
-    assert len(server.sent) <= 1 + ISOLATION_CALLS
+    assert len(server.sent) <= -(-count // rows) + ISOLATION_CALLS
 
 
-def _unless_too_many(server: Server, texts: Sequence[str]) -> list[float | RowFault] | None:
+def _unless_too_many(server: Server, texts: Sequence[str], limits: Limits) -> list[float | RowFault] | None:
     with suppress(RerankBackendError):
-        return run(server, texts, Limits(100, 10**6))
-    assert len(server.sent) == 1 + ISOLATION_CALLS
+        return run(server, texts, limits)
+    assert len(server.sent) >= 1 + ISOLATION_CALLS
     return None
+
+
+@pytest.mark.parametrize("bad", [0, 1, 32])
+def test_a_refused_text_is_named_wherever_it_stands(bad: int) -> None:
+    """The shortest of its batch, and the only one of its batch."""
+    texts = [f"{i}" if i == 0 else f"text {i}" for i in range(33)]
+    scores = run(Server([texts[bad]]), texts, Limits(32, 10**6))
+    assert [i for i, one in enumerate(scores) if isinstance(one, RowFault)] == [bad]
+
+
+def test_one_of_two_texts_may_be_refused() -> None:
+    scores = run(Server(["a"]), ["a", "longer"], Limits(100, 10**6))
+    assert scores == [RowFault("text_refused", "status 422"), 0.006]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_when_no_text_is_read_the_request_is_refused(count: int) -> None:
+    texts = [f"text {i}" for i in range(count)]
+    with pytest.raises(RerankBackendError, match="status 422") as error:
+        run(Server(texts), texts, Limits(100, 10**6))
+    assert error.value.reason == "rejected"
 
 
 def test_the_longest_of_a_hundred_is_found_in_nine_calls() -> None:
@@ -150,7 +166,7 @@ def test_a_server_that_refuses_every_text_is_not_asked_for_each() -> None:
     with pytest.raises(RerankBackendError) as error:
         run(server, texts, Limits(100, 10**6))
     assert error.value.reason == "rejected"
-    assert len(server.sent) == 2
+    assert len(server.sent) == 1 + WITNESSES
 
 
 def test_a_listwise_models_texts_are_never_parted() -> None:

@@ -21,6 +21,9 @@ AskNamed = Callable[[Sequence[str]], Awaitable[tuple[list[float], str | None]]]
 ISOLATION_CALLS = 16
 """Requests that may be spent in all on finding refused texts; the longest of 100 takes 9."""
 
+WITNESSES = 3
+"""Texts that are tried alone until the server reads one; one that refuses so many refuses the request, not a text."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -34,8 +37,8 @@ class Limits:
 async def scored(texts: Sequence[str], ask: Ask, limits: Limits) -> list[float | RowFault]:
     """Return the score of each text, or the fault of that text alone.
 
-    See `ask_all` for how they are sent. Raises RerankBackendError when any batch fails: scores of half of the texts are
-    no reply.
+    See `ask_all` for how they are sent. Raises RerankBackendError when any batch fails, since scores of half of the
+    texts are no reply, and when the server refuses every text that it was sent.
     """
     scores: list[float | RowFault | None] = [None] * len(texts)
     sendable = []
@@ -60,7 +63,10 @@ async def scored(texts: Sequence[str], ask: Ask, limits: Limits) -> list[float |
             scores[row] = score
 
     await ask_all(score, parts)
-    return [score for score in scores if score is not None]
+    answers = [score for score in scores if score is not None]
+    if sendable and not isolation.read:
+        raise RerankBackendError(BackendReason.REJECTED, isolation.refused)
+    return answers
 
 
 async def scored_by_one(
@@ -88,28 +94,44 @@ class _Isolation:
     """Finds the texts for which a server refuses a batch, by halving what it refuses.
 
     Rows are halved in order of length, because length is the usual reason and the long ones then share a half. The
-    shortest text is tried alone first: a server that refuses that one too refuses the request, not a text.
+    shortest texts are tried alone first, until one is read. `read` says whether the server has read any text at all,
+    `refused` how it refused the last one.
     """
 
     def __init__(self, texts: Sequence[str], ask: Ask, calls: int) -> None:
         self._texts = texts
         self._ask = ask
         self._calls = calls
+        self.read = False
+        self.refused = ""
 
     async def scores(self, rows: Sequence[int]) -> dict[int, float | RowFault]:
         try:
             return await self._send(rows)
         except RerankBackendError as error:
-            if error.reason != BackendReason.REJECTED or self._calls == 0 or len(rows) == 1:
+            if error.reason != BackendReason.REJECTED or self._calls == 0:
                 raise
-        first, *others = sorted(rows, key=lambda row: len(self._texts[row]))
-        self._spend()
-        return {**await self._send([first]), **await self._within(others, refused=None)}
+            if len(rows) == 1:
+                self._spend()
+                return {rows[0]: self._fault(str(error))}
+        left = sorted(rows, key=lambda row: len(self._texts[row]), reverse=True)
+        found: dict[int, float | RowFault] = {}
+        while left:
+            row = left.pop()
+            scores, refused = await self._attempt([row])
+            if refused is None:
+                others = left[::-1]
+                # Without a fault so far it is the others that hold the refused one.
+                return {**found, **scores, **await (self._tried(others) if found else self._within(others, None))}
+            found[row] = self._fault(refused)
+            if len(found) == WITNESSES and not self.read:
+                raise RerankBackendError(BackendReason.REJECTED, refused)
+        return found
 
     async def _within(self, rows: Sequence[int], refused: str | None) -> dict[int, float | RowFault]:
         """Scores of rows that hold a refused one. `refused` says how, when it was these rows that were refused."""
         if len(rows) == 1 and refused is not None:
-            return {rows[0]: RowFault(RowReason.TEXT_REFUSED, refused)}
+            return {rows[0]: self._fault(refused)}
         left, right = rows[: len(rows) // 2], rows[len(rows) // 2 :]
         if not left:
             return await self._tried(right)
@@ -121,6 +143,8 @@ class _Isolation:
 
     async def _tried(self, rows: Sequence[int]) -> dict[int, float | RowFault]:
         """Scores of rows that may all be right."""
+        if not rows:
+            return {}
         scores, refused = await self._attempt(rows)
         return scores if refused is None else await self._within(rows, refused)
 
@@ -136,7 +160,12 @@ class _Isolation:
 
     async def _send(self, rows: Sequence[int]) -> dict[int, float | RowFault]:
         scores = await self._ask([self._texts[row] for row in rows])
+        self.read = True
         return dict(zip(rows, scores, strict=True))
+
+    def _fault(self, refused: str) -> RowFault:
+        self.refused = refused
+        return RowFault(RowReason.TEXT_REFUSED, refused)
 
     def _spend(self) -> None:
         if self._calls == 0:
