@@ -26,7 +26,7 @@ def replayed(**changes):
         "changes": [{"chunk_id": "c3", "reason_before": "value_below_threshold", "reason_after": "selected",
                      "rank_after": 2}], **changes,
     }  # fmt: skip
-    return Replay.model_validate(sample).model_dump_json().encode()
+    return Replay.model_validate(sample).model_dump_json(exclude_none=True).encode()
 
 
 @pytest.fixture

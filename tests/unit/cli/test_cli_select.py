@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from steelyard_cli.main import app
 from steelyard_contracts.selection import SelectResponse
+from steelyard_runtime.replies import json_reply
 
 
 def request(**changes):
@@ -24,6 +25,7 @@ def test_the_reply_is_that_of_the_route(tmp_path):
     result = select(tmp_path, request(), "--json")
     assert result.exit_code == 0, result.stderr
     response = SelectResponse.model_validate_json(result.stdout)
+    assert json.loads(result.stdout) == json.loads(json_reply(response).body)
     assert response.kept == ["c1", "c2"]
     assert [entry.reason for entry in response.ledger] == ["selected", "selected", "over_top_n"]
 

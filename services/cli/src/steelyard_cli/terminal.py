@@ -9,6 +9,8 @@ from pydantic import BaseModel
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from steelyard_contracts.base import Response
+
 from .render.text import printable
 
 PLAIN_WIDTH = 1000
@@ -29,9 +31,9 @@ class Terminal:
         return cls(as_json, console(sys.stdout), console(sys.stderr))
 
     def result(self, value: BaseModel | dict[str, Any] | list[Any]) -> None:
-        """Write the JSON document."""
+        """Write the JSON document; a service's payload as the service sends it, absent optional fields left out."""
         if isinstance(value, BaseModel):
-            text = value.model_dump_json(indent=1)
+            text = value.model_dump_json(indent=1, exclude_none=isinstance(value, Response))
         else:
             text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
         self.out.file.write(_encodable(text) + "\n")
