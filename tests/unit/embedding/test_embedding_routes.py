@@ -51,7 +51,8 @@ def test_one_text_and_a_list_of_one_are_the_same(client: TestClient) -> None:
 
 def test_opeas_form_answers_with_an_embed_doc(client: TestClient) -> None:
     one = post(client, {"id": "x", "text": "one"}).json()
-    assert one == {"id": "x", "text": "one", "embedding": vector_of("one").tolist()}
+    defaults = {"search_type": "similarity", "k": 4, "fetch_k": 20, "lambda_mult": 0.5, "score_threshold": 0.2}
+    assert one == {"id": "x", "text": "one", "embedding": vector_of("one").tolist(), **defaults}
     two = post(client, {"text": ["one", "two"]}).json()
     assert two["embedding"] == [vector_of("one").tolist(), vector_of("two").tolist()]
 

@@ -53,11 +53,13 @@ async def _openai(body: EmbeddingRequest, embedder: Embedder) -> EmbeddingRespon
 
 
 async def _opea(body: TextsDoc, embedder: Embedder) -> dict[str, Any]:
-    """An `EmbedDoc` whose vectors are JSON lists, the only form that OPEA's own readers know."""
+    """A whole `EmbedDoc`; its vectors are JSON lists, the only form that OPEA's own readers know."""
     single = isinstance(body.text, str)
     vectors, _ = await embedder.embed([body.text] if isinstance(body.text, str) else body.text)
+    found = EmbedDoc(id=body.id, text=body.text, embedding=[_vector(row) for row in vectors])
     rows = vectors.tolist()
-    return {"id": body.id, "text": body.text, "embedding": rows[0] if single else rows}
+    fields = found.model_dump(mode="json", exclude={"embedding"}, exclude_none=True)
+    return {**fields, "embedding": rows[0] if single else rows}
 
 
 def _vector(row: Vectors) -> Vector:
