@@ -38,12 +38,13 @@ def test_a_data_set_is_read_line_by_line(tmp_path: Path) -> None:
     [
         (line(querry="x"), r"set.jsonl:2: querry"),
         (line(query=""), r":2: query"),
+        (line(query=" \t"), r":2: the line: query is blank"),
         (line(evidence=[{"document": "a.md"}]), "either quote, or start and end"),
         (line(evidence=[{"document": "a.md", "quote": "x", "start": 1, "end": 2}]), "either quote, or start and end"),
         (line(evidence=[{"document": "a.md", "start": 4}]), "either quote, or start and end"),
         (line(evidence=[{"document": "a.md", "start": 4, "end": 4}]), "the span 4:4 is empty"),
         (line(evidence=[{"document": "a.md", "quote": " \n"}]), "quote is blank"),
-        (line(id="q0"), "id 'q0' appears twice"),
+        (line(id="q0"), "id 'q0' appears 2 times"),
         ("{", "Invalid JSON"),
     ],
 )
@@ -52,6 +53,15 @@ def test_a_malformed_line_is_named(tmp_path: Path, text: str, said: str) -> None
     path.write_text(f"{line(id='q0')}\n{text}\n")
     with pytest.raises(DatasetError, match=said):
         read_dataset(path)
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x1c"])
+def test_a_line_ends_where_json_lines_ends_it(tmp_path: Path, separator: str) -> None:
+    """A JSON text may hold these as they are; only some of them have to be escaped."""
+    path = tmp_path / "set.jsonl"
+    raw = json.dumps(f"Which{separator}torque?", ensure_ascii=False)
+    path.write_text(f'{{"id": "q1", "query": {raw}}}\r\n', newline="")
+    assert read_dataset(path)[0].query == f"Which{separator}torque?"
 
 
 def test_an_empty_or_absent_data_set_is_refused(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from steelyard_contracts.enums import PairPolicy
 from steelyard_models.tokenizer import TextTokenizer
 
-from ..errors import DatasetError
+from ..errors import DatasetError, RunError
 from ..manifest import FrozenQuery, Manifest, ModelIdentity
 from ..tell import Progress, silent
 from .dataset import AnnotatedQuery
@@ -30,11 +30,15 @@ def freeze(
 
     `tokenizer` is the reranker's, `context_tokenizer` the one that candidates' lengths are counted with.
 
-    Raises DatasetError when no candidate holds any evidence at all: then the annotations are of another collection.
+    Raises DatasetError when no candidate holds any evidence at all, since the annotations are then of another
+    collection, and for a query that the snapshot can not search by, with its id.
     """
     frozen = []
     for number, query in enumerate(queries, start=1):
-        found = snapshot.retrieve(query.query, candidates)
+        try:
+            found = snapshot.retrieve(query.query, candidates)
+        except RunError as error:
+            raise DatasetError(f"{name}: query {query.id!r}: {error}") from error
         frozen.append(
             FrozenQuery(
                 query_id=query.id,

@@ -50,11 +50,18 @@ class AnnotatedQuery(Request):
     segment: Name = "all"
     evidence: list[Evidence] = Field(default_factory=list)
 
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        if not self.query.strip():
+            raise ValueError("query is blank")
+        return self
+
 
 def read_dataset(path: Path) -> list[AnnotatedQuery]:
     """Read a data set; raises DatasetError naming the line and the field, and InputError."""
     queries = []
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
+    # Not `splitlines`: a JSON text may hold line separators that are no end of a line of the file.
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -66,7 +73,7 @@ def read_dataset(path: Path) -> list[AnnotatedQuery]:
             raise DatasetError(f"{path}:{number}: {where}: {message}") from error
     for query_id, count in Counter(query.id for query in queries).items():
         if count > 1:
-            raise DatasetError(f"{path}: id {query_id!r} appears twice")
+            raise DatasetError(f"{path}: id {query_id!r} appears {count} times")
     if not queries:
         raise DatasetError(f"{path}: has no queries")
     return queries

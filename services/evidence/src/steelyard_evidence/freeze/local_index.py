@@ -84,8 +84,11 @@ class LocalIndex:
             raise RunError(str(error)) from error
 
     def ranked(self, query: str) -> tuple[Vector, Iterator[Hit]]:
-        """The query's vector, and every text, nearest first; ties keep the order of the texts."""
-        vector = self._encoder.embed([query])[0]
+        """The query's vector, and every text, nearest first; ties keep the order of the texts. Raises RunError."""
+        try:
+            vector = self._encoder.embed([query])[0]
+        except ModelError as error:
+            raise RunError(str(error)) from error
         cosines = self._vectors @ vector
         rows = np.argsort(-cosines, kind="stable")
         return _wire(vector), (Hit(int(row), float(cosines[row])) for row in rows)
