@@ -62,17 +62,28 @@ def test_ndcg_is_that_of_trec_eval_where_nothing_repeats(grades: list[int], cuto
     qrels = [Qrel("q", f"d{rank}", grade) for rank, grade in enumerate(grades)]
     run = [ScoredDoc("q", f"d{rank}", float(-rank)) for rank in range(len(grades))]
     theirs = ir_measures.calc_aggregate([nDCG @ cutoff], qrels, run)[nDCG @ cutoff]
-    assert ndcg(ranking, cutoff) == pytest.approx(theirs if any(grades) else 1.0)
+    assert ndcg(ranking, ranking, cutoff) == pytest.approx(theirs if any(grades) else 1.0)
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=15), st.integers(0, 15), st.integers(1, 12))
+def test_what_was_not_ranked_is_missed_as_trec_eval_misses_it(grades: list[int], ranked: int, cutoff: int) -> None:
+    findable = [{f"u{rank}": grade} if grade else {} for rank, grade in enumerate(grades)]
+    qrels = [Qrel("q", f"d{rank}", grade) for rank, grade in enumerate(grades)]
+    run = [ScoredDoc("q", f"d{rank}", float(-rank)) for rank in range(min(ranked, len(grades)))]
+    run.append(ScoredDoc("q", "unjudged", -99.0))
+    theirs = ir_measures.calc_aggregate([nDCG @ cutoff], qrels, run)[nDCG @ cutoff]
+    assert ndcg(findable[:ranked], findable, cutoff) == pytest.approx(theirs if any(grades) else 1.0)
 
 
 def test_a_copy_gains_nothing_and_never_raises_the_ideal() -> None:
-    assert ndcg([{"a": 1}, {"a": 1}, {"b": 1}], 10) == pytest.approx((1 + 1 / 2) / (1 + 1 / np.log2(3)))
-    assert ndcg([{"a": 1}, {"b": 1}, {"a": 1}], 10) == 1.0
+    ranking = [{"a": 1}, {"a": 1}, {"b": 1}]
+    assert ndcg(ranking, ranking, 10) == pytest.approx((1 + 1 / 2) / (1 + 1 / np.log2(3)))
+    assert ndcg([{"a": 1}, {"b": 1}, {"a": 1}], ranking, 10) == 1.0
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("abcd"), st.integers(1, 3), max_size=3), max_size=8))
 def test_ndcg_is_in_its_range(ranking: list[dict[str, int]]) -> None:
-    assert 0.0 <= ndcg(ranking, 5) <= 1.0
+    assert 0.0 <= ndcg(ranking, ranking, 5) <= 1.0
 
 
 def test_intervals_are_the_same_each_time_and_pair_what_belongs_together() -> None:

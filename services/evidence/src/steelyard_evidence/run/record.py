@@ -79,13 +79,15 @@ def record(
         position = None if main is None else main.start / len(texts[main.candidate_id])
         shares = {boundary: held(unit, spans) for boundary, spans in at.items()}
         units.append(UnitRecord(unit_id=unit.unit_id, held=shares, position=position))
+    # Evidence that retrieval missed is still to be found: as if one more candidate held it.
+    missed = [{unit.unit_id: unit.grade} for unit in query.units if not unit.places]
     positions = None if readings is None else readings.positions
     return Record(
         part=part,
         query_id=query.query_id,
         segment=query.segment,
         units=units,
-        ndcg=ndcg([grades[one] for one in applied.ranked], NDCG_CUTOFF),
+        ndcg=ndcg([grades[one] for one in applied.ranked], [*grades.values(), *missed], NDCG_CUTOFF),
         looked_at=len(looked_at),
         kept=len(applied.kept),
         sent=len(applied.sent),
