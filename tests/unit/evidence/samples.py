@@ -80,7 +80,7 @@ def by_fact(text: str) -> float:
 class CharacterFormat:
     """Every character is a token."""
 
-    limit = 512
+    limit = 1024
 
     def query_tokens(self, query: str) -> int:
         return len(query)

@@ -179,7 +179,7 @@ def test_gate_3_passes_equal_routes(gates: Gates, tmp_path: Path) -> None:
 
 
 def test_gate_3_turns_red_on_lost_evidence_and_ranking(gates: Gates, tmp_path: Path) -> None:
-    checks = failed(compare(gates.segments, run_of(tmp_path, SOUND, SOUND.with_pairs(budget=20))))
+    checks = failed(compare(gates.segments, run_of(tmp_path, SOUND, SOUND.with_pairs(budget=50))))
     assert "all queries: evidence in pairs against the current route" in checks
     assert "all queries: evidence sent against the current route" in checks
     assert "all queries: nDCG against the current route" in checks

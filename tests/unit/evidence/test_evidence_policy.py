@@ -5,6 +5,7 @@ import pytest
 from steelyard_contracts.enums import PairPolicy, Strategy, WindowAggregation
 from steelyard_evidence.errors import PolicyError
 from steelyard_evidence.policy import Policy, read_policy
+from steelyard_runtime.floors import CosineFloors
 
 
 def test_nothing_set_is_the_published_policy() -> None:
@@ -24,6 +25,8 @@ def test_settings_are_read_by_their_names() -> None:
             "RERANK_WINDOW_AGGREGATION": "capped",
             "RERANK_MAX_WINDOWS": "3",
             "RERANK_CANDIDATES": "40",
+            "RETRIEVAL_MIN_SCORE": "0",
+            "RETRIEVAL_MIN_CHUNK_SCORE": "0.3",
             "LLM_MAX_TOKENS": "9",
         }
     )
@@ -33,6 +36,7 @@ def test_settings_are_read_by_their_names() -> None:
     assert (found.pairs.budget, found.pairs.long_document) == (256, PairPolicy.WINDOWS)
     assert (found.pairs.aggregation, found.pairs.max_windows) == (WindowAggregation.CAPPED, 3)
     assert found.candidates == 40
+    assert found.floors == CosineFloors(best=0.0, each=0.3)
 
 
 def test_the_laboratorys_own_environment_does_not_leak_in(monkeypatch: pytest.MonkeyPatch) -> None:

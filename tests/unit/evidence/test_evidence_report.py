@@ -20,7 +20,7 @@ from tests.unit.evidence.samples import FakeReader, manifest
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    policy = Policy(strategy=Strategy.SLICE)
+    policy = Policy(strategy=Strategy.SLICE).with_pairs(min_doc_tokens=16)
     plan = Plan(policy, policy.with_pairs(budget=200), (40, 200), (2, 5), grid=True, windows=True, oracle=True)
     hostile = manifest().model_copy(update={"name": "<script>alert(1)</script>"})
     return run_plan(hostile.model_copy(update={"sha256": ""}), plan, FakeReader(), tmp_path / "u", lambda *_: None)
@@ -68,7 +68,7 @@ def test_every_part_is_in_the_tables_and_the_upper_bound_is_called_so(run: Run) 
 
 
 def test_a_run_without_sweeps_has_no_empty_charts(tmp_path: Path) -> None:
-    policy = Policy(strategy=Strategy.SLICE)
+    policy = Policy(strategy=Strategy.SLICE).with_pairs(min_doc_tokens=16)
     text = page(run_plan(manifest(), Plan(policy, policy), FakeReader(), tmp_path / "u", lambda *_: None))
     assert "Survival by position" not in text
     assert "nan" not in text.lower().replace("tenant", "")

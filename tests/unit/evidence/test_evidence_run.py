@@ -1,12 +1,13 @@
 """Running a plan with a reader that needs no model: routes, sweeps, budget, resuming, the upper bound."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from steelyard_contracts.enums import Strategy
-from steelyard_evidence.errors import InputError, ResumeError, RunError
+from steelyard_contracts.enums import ScoreKind, Strategy
+from steelyard_evidence.errors import InputError, ResumeError, RunError, UnsupportedLengthError
 from steelyard_evidence.manifest import FrozenQuery, ModelIdentity
 from steelyard_evidence.measures.survival import Boundary
 from steelyard_evidence.policy import Policy
@@ -16,9 +17,10 @@ from steelyard_evidence.run.result import Run, read_run, write_run
 from steelyard_evidence.run.runner import run_plan
 from steelyard_reranker.pairs import PairSettings
 from steelyard_reranker.selection import SelectionSettings
+from steelyard_runtime.floors import CosineFloors
 from tests.unit.evidence.samples import FACT, FakeReader, candidate, manifest, query, unit
 
-SLICE = Policy(strategy=Strategy.SLICE, selection=SelectionSettings(top_n=2))
+SLICE = Policy(strategy=Strategy.SLICE, selection=SelectionSettings(top_n=2)).with_pairs(min_doc_tokens=16)
 WIDE = SLICE.with_pairs(budget=200)
 PLAN = Plan(current=SLICE, proposed=WIDE, limits=(40, 200), counts=(2, 5), grid=True, windows=True, oracle=True)
 
@@ -62,11 +64,15 @@ def test_each_boundary_says_what_it_lost(finished: Run) -> None:
 
 
 def test_half_of_the_evidence_is_partial(tmp_path: Path) -> None:
-    run = carry_out(Plan(current=SLICE.with_pairs(budget=9), proposed=SLICE), tmp_path)
+    before = "Inspect the pump. "
+    cut = candidate("c1", before + FACT)
+    asked = FrozenQuery(query_id="q", query="?", candidates=[cut], units=[unit("seal", cut)])
+    half = SLICE.with_pairs(budget=len(before) + 9)
+    run = carry_out(Plan(current=half, proposed=SLICE), tmp_path, queries=[asked])
     part = run.part(Axis.ROUTE, Route.CURRENT)
     assert part is not None
     count = part.pooled.boundaries[Boundary.PAIR]
-    assert (count.units, count.full, count.partial, count.lost) == (4, 0, 2, 2)
+    assert (count.units, count.full, count.partial, count.lost) == (1, 0, 1, 0)
     assert held_at(run, Axis.ROUTE, Route.CURRENT, Boundary.PAIR)["seal"] == pytest.approx(9 / len(FACT))
 
 
@@ -146,7 +152,7 @@ def test_a_journal_of_something_else_is_not_gone_on_with(tmp_path: Path) -> None
     with pytest.raises(ResumeError, match="another manifest, plan or model"):
         run_plan(manifest(context_budget=99), plan, FakeReader(), journal, lambda *_: None)
     with pytest.raises(ResumeError, match="another manifest, plan or model"):
-        run_plan(manifest(), replace(plan, limits=(7,)), FakeReader(), journal, lambda *_: None)
+        run_plan(manifest(), replace(plan, limits=(41,)), FakeReader(), journal, lambda *_: None)
     journal.write_text("nonsense\n")
     with pytest.raises(ResumeError, match="is not an unfinished run"):
         run_plan(manifest(), plan, FakeReader(), journal, lambda *_: None)
@@ -174,6 +180,43 @@ def test_copies_of_one_fact_count_once_in_ndcg(tmp_path: Path) -> None:
     assert part is not None
     assert part.pooled.ndcg.mean == 1.0
     assert part.pooled.boundaries[Boundary.CONTEXT].units == 1
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_evidence_that_was_not_looked_at_or_not_retrieved_costs_ndcg(held: bool, tmp_path: Path) -> None:
+    candidates = [candidate("c1", f"{FACT} One."), candidate("c2", "Torque is 24 Nm.")]
+    torque = unit("torque", *candidates[1:] if held else [], fact="Torque is 24 Nm.")
+    asked = FrozenQuery(query_id="q", query="?", candidates=candidates, units=[unit("seal", candidates[0]), torque])
+    run = carry_out(Plan(current=SLICE, proposed=SLICE, counts=(1, 2)), tmp_path, queries=[asked])
+    one, both = run.on(Axis.CANDIDATES)
+    alone = 1 / (1 + 1 / math.log2(3))
+    assert one.pooled.ndcg.mean == pytest.approx(alone)
+    assert both.pooled.ndcg.mean == pytest.approx(1.0 if held else alone)
+
+
+@pytest.mark.parametrize("floors", [CosineFloors(each=0.5), CosineFloors(best=0.8)])
+def test_cosine_floors_drop_candidates_before_they_are_read(floors: CosineFloors, tmp_path: Path) -> None:
+    above = candidate("c1", f"{FACT} One.").model_copy(update={"scores": {ScoreKind.COSINE: 0.7}})
+    below = candidate("c2", "Torque is 24 Nm.").model_copy(update={"scores": {ScoreKind.COSINE: 0.4}})
+    units = [unit("seal", above), unit("torque", below, fact="Torque is 24 Nm.")]
+    asked = FrozenQuery(query_id="q", query="?", candidates=[above, below], units=units)
+    proposed = replace(SLICE, floors=floors)
+    run = carry_out(Plan(current=SLICE, proposed=proposed), tmp_path, queries=[asked])
+    assert held_at(run, Axis.ROUTE, Route.CURRENT, Boundary.CONTEXT) == {"seal": 1.0, "torque": 1.0}
+    seal = 1.0 if floors.best is None else 0.0
+    for boundary in (Boundary.PAIR, Boundary.CONTEXT):
+        assert held_at(run, Axis.ROUTE, Route.PROPOSED, boundary) == {"seal": seal, "torque": 0.0}
+
+
+def test_a_length_that_no_part_could_read_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    reader = FakeReader()
+    asked = query(1).model_copy(update={"query": "x" * 90})
+    with pytest.raises(UnsupportedLengthError, match="query 'q1': the query has 90 tokens, which leaves 10"):
+        carry_out(PLAN, tmp_path, reader, queries=[query(0), asked])
+    with pytest.raises(UnsupportedLengthError, match="2000"):
+        carry_out(replace(PLAN, limits=(2000,)), tmp_path, reader)
+    assert reader.asked == []
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_does_not_fit_goes_least_valuable_first() -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from steelyard_contracts.enums import ScoreKind
 from steelyard_contracts.vectors import Vector
 from steelyard_evidence.calibrating import calibrate, gold_of
 from steelyard_evidence.errors import RunError
@@ -15,6 +16,7 @@ from steelyard_evidence.tuning.grid import adaptive_outcomes, grid, kept_rows
 from steelyard_evidence.tuning.outcome import Outcomes, joined
 from steelyard_evidence.tuning.slices import slice_outcomes
 from steelyard_reranker.selection import Candidate, Candidates, Embeddings, SelectionSettings, select
+from steelyard_runtime.floors import CosineFloors
 from tests.unit.evidence.samples import IDENTITY, FakeReader, candidate, manifest, unit
 
 
@@ -174,6 +176,31 @@ def test_calibration_says_what_the_data_can_not_support() -> None:
         manifest([question(number, copies=1) for number in range(60)]), FakeReader(), Policy(), 0.99, lambda *_: None
     )
     assert any("a slice of the top 2 is not shown to need more tokens" in warning for warning in plain.warnings)
+
+
+@pytest.mark.usefixtures("few_settings")
+def test_a_saving_that_the_other_questions_do_not_show_is_called_so() -> None:
+    """Only the questions that are chosen on have copies, which the settings as they are keep."""
+    queries = [question(number, copies=3 if number % 2 == 0 else 1) for number in range(60)]
+    keeping = SelectionSettings(confusion_cost_weight=0.0, token_cost_alpha=0.0, min_value_threshold=-0.1)
+    found = calibrate(manifest(queries), FakeReader(), Policy(selection=keeping), 0.99, lambda *_: None)
+    assert found.settings is not None
+    assert any("the settings as they are reached it too" in warning for warning in found.warnings), found
+
+
+@pytest.mark.usefixtures("few_settings")
+def test_calibration_looks_at_what_the_policy_looks_at() -> None:
+    frozen = manifest([question(number) for number in range(30)])
+    found = calibrate(frozen, FakeReader(), Policy(candidates=1), 0.5, lambda *_: None)
+    assert found.ceiling == 0.5
+    low = [question(number) for number in range(30)]
+    for query in low:
+        for one in query.candidates:
+            one.scores[ScoreKind.COSINE] = 0.1 if query is low[0] else 0.4
+    some = calibrate(manifest(low), FakeReader(), Policy(floors=CosineFloors(each=0.3)), 0.5, lambda *_: None)
+    assert some.ceiling == pytest.approx(14 / 15)
+    with pytest.raises(RunError, match="no query has a candidate that is above the cosine floors"):
+        calibrate(manifest(low), FakeReader(), Policy(floors=CosineFloors(best=0.5)), 0.5, lambda *_: None)
 
 
 def nothing_relevant(number: int) -> FrozenQuery:

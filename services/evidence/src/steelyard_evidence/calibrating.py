@@ -82,7 +82,7 @@ def calibrate(
     """Choose on every other query, test on the rest.
 
     Raises RunError when the manifest was frozen for another reranker, has fewer than two queries with evidence, or no
-    vectors.
+    vectors, and when the policy leaves no candidate of any query.
     """
     check_reranker(manifest, reader.identity)
     queries = [query for query in manifest.queries if query.units]
@@ -92,6 +92,8 @@ def calibrate(
     for number, query in enumerate(queries):
         cases.append(_case(number, query, manifest, reader, policy))
         tell("reading pairs", number + 1, len(queries))
+    if not any(len(case) for case in cases):
+        raise RunError("no query has a candidate that is above the cosine floors and can be read")
     settings = grid(policy.selection)
     outcomes = adaptive_outcomes(
         cases, settings, workers=workers, on_cases=lambda done, of: tell("looking through settings", done, of)
@@ -160,6 +162,13 @@ def _doubts(
             f"on the queries that it was not chosen on, recall is {point.recall.mean:.3f} with a 95 % interval from"
             f" {point.recall.low:.3f}: the data does not prove {wanted:g}"
         )
+    if row != 0 and float(even.recall[0].mean()) >= wanted:
+        more = difference(odd.tokens[row], odd.tokens[0])
+        if more.high >= 0.0:
+            said.append(
+                "the settings as they are reached it too, and are not shown to need more tokens (proposed less current:"
+                f" {more.mean:+.0f} [{more.low:+.0f}, {more.high:+.0f}])"
+            )
     if shortest is not None:
         more = difference(odd.tokens[row], slices.odd.tokens[shortest])
         if more.high >= 0.0:
@@ -171,11 +180,11 @@ def _doubts(
 
 
 def _case(number: int, query: FrozenQuery, manifest: Manifest, reader: Reader, policy: Policy) -> Case:
-    pairs = policy.effective_pairs(manifest.pair_limit)
-    readings = reader.read(query.query, query.candidates, pairs).readings
+    looked_at = policy.looked_at(query.candidates)
+    readings = reader.read(query.query, looked_at, policy.effective_pairs(manifest.pair_limit)).readings
     read = [
         (candidate, reading.score)
-        for candidate, reading in zip(query.candidates, readings, strict=True)
+        for candidate, reading in zip(looked_at, readings, strict=True)
         if reading.score is not None
     ]
     candidates = [candidate for candidate, _ in read]

@@ -15,7 +15,7 @@ Errors::
     │   ├── SpanError                the evidence span does not lie in the document
     │   └── PairLimitError           the pair limit leaves nothing to measure, or the strategy can not reach it
     ├── RunError                     a run can not go on
-    │   ├── UnsupportedLengthError   the scorer can not read pairs of that length
+    │   ├── UnsupportedLengthError   pairs of that length can not be read, by the model or with a query
     │   └── ResumeError              the unfinished run belongs to another manifest or plan
     ├── PromotionError               the previous reranker configuration can not be kept or restored
     └── MissingPartError             an optional package that the command needs is not installed
@@ -75,7 +75,7 @@ class RunError(LaboratoryError):
 
 
 class UnsupportedLengthError(RunError):
-    """The scorer can not read pairs of that length."""
+    """Pairs of that length can not be read: the model does not have it, or a query leaves no room for a text."""
 
 
 class ResumeError(RunError):

@@ -1,19 +1,21 @@
 """A reranker's configuration as the laboratory compares it: read by the reranker's own settings class."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
-from steelyard_contracts.enums import Strategy
+from steelyard_contracts.enums import ScoreKind, Strategy
 from steelyard_reranker.pairs import PairSettings
 from steelyard_reranker.selection import SelectionSettings
 from steelyard_reranker.settings import RerankerSettings
+from steelyard_runtime.floors import CosineFloors
 from steelyard_runtime.settings.types import EnvironmentText, OptionalCountSetting
 
 from .errors import PolicyError
+from .manifest import FrozenCandidate
 
 
 class _PolicySettings(RerankerSettings):
@@ -36,12 +38,16 @@ class _PolicySettings(RerankerSettings):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What decides which candidates are kept. `candidates` is how many of the retrieved are looked at, None is all."""
+    """What decides which candidates are kept.
+
+    `candidates` is how many of the retrieved are looked at, None is all; `floors` drop some of them before reranking.
+    """
 
     strategy: Strategy = Strategy.ADAPTIVE
     selection: SelectionSettings = field(default_factory=SelectionSettings)
     pairs: PairSettings = field(default_factory=PairSettings)
     candidates: int | None = None
+    floors: CosineFloors = field(default_factory=CosineFloors)
 
     def with_pairs(self, **changes: Any) -> "Policy":
         """The same policy but for some bounds of its pairs."""
@@ -50,6 +56,13 @@ class Policy:
     def with_candidates(self, count: int | None) -> "Policy":
         """The same policy with another number of candidates."""
         return replace(self, candidates=count)
+
+    def looked_at(self, candidates: Sequence[FrozenCandidate]) -> list[FrozenCandidate]:
+        """Those of a query's candidates that are reranked, in retrieved order."""
+        first = candidates if self.candidates is None else candidates[: self.candidates]
+        cosines = {one.id: one.scores[ScoreKind.COSINE] for one in first if ScoreKind.COSINE in one.scores}
+        below = self.floors.below(cosines)
+        return [one for one in first if one.id not in below]
 
     def effective_pairs(self, limit: int) -> PairSettings:
         """The bounds of its pairs; where they name no budget, the pair limit of the manifest."""
@@ -62,6 +75,7 @@ class Policy:
             "selection": asdict(self.selection),
             "pairs": {name: value if value is None else _plain(value) for name, value in asdict(self.pairs).items()},
             "candidates": self.candidates,
+            "floors": asdict(self.floors),
         }
 
 
@@ -71,7 +85,7 @@ def read_policy(settings: Mapping[str, str]) -> Policy:
     Raises PolicyError naming the setting and its value.
     """
     read = _read(settings)
-    return Policy(read.reranking_strategy, read.selection, read.pairs, read.rerank_candidates)
+    return Policy(read.reranking_strategy, read.selection, read.pairs, read.rerank_candidates, read.cosine_floors)
 
 
 def reranker_settings(settings: Mapping[str, str]) -> RerankerSettings:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard_reranker.pairs import PairSettings
+from steelyard_reranker.pairs import PairPlanner, PairSettingError, PairSettings, QueryTooLongError
 
-from ..errors import RunError
+from ..errors import RunError, UnsupportedLengthError
 from ..manifest import FrozenCandidate, FrozenQuery, Manifest, ModelIdentity
 from ..tell import Tell
 from .applied import reranked, retrieved
@@ -21,10 +21,12 @@ from .result import Run, summarise
 def run_plan(manifest: Manifest, plan: Plan, reader: Reader, journal_path: Path, tell: Tell) -> Run:
     """Run every part on every query, those that an unfinished run has done left out.
 
-    Raises RunError when the reader is another model than the manifest's, and what the reader raises.
+    Raises RunError when the reader is another model than the manifest's, and what the reader raises. What no part could
+    read is refused before anything is read.
     """
     check_reranker(manifest, reader.identity)
     parts = list(plan.parts())
+    _check_lengths(manifest, parts, reader)
     identity = {"manifest": manifest.sha256, "plan": plan.sha256(), "reranker": reader.identity.sha256}
     of = len(parts) * len(manifest.queries)
     with Journal(journal_path, identity) as journal:
@@ -58,6 +60,20 @@ def check_reranker(manifest: Manifest, identity: ModelIdentity) -> None:
         )
 
 
+def _check_lengths(manifest: Manifest, parts: Sequence[Part], reader: Reader) -> None:
+    """Raise UnsupportedLengthError for a pair length that a part can not have, with the model or with a query."""
+    bounds = [part.policy.effective_pairs(manifest.pair_limit) for part in parts if part.policy is not None]
+    for pairs in dict.fromkeys(bounds):
+        try:
+            planner = PairPlanner(reader.pair_format, pairs)
+            for query in manifest.queries:
+                planner.plans(query.query, [])
+        except PairSettingError as error:
+            raise UnsupportedLengthError(str(error)) from error
+        except QueryTooLongError as error:
+            raise UnsupportedLengthError(f"query {query.query_id!r}: {error.detail}") from error
+
+
 class _Known:
     """Readings by what was read, so that parts that read the same share one measurement."""
 
@@ -69,7 +85,7 @@ class _Known:
     def read(
         self, query: FrozenQuery, candidates: Sequence[FrozenCandidate], pairs: PairSettings, *, oracle: bool
     ) -> Readings:
-        key = (query.query_id, len(candidates), pairs, oracle)
+        key = (query.query_id, tuple(one.id for one in candidates), pairs, oracle)
         if key not in self._done:
             if self.first_seconds is None:
                 self.first_seconds = self._reader.read(query.query, candidates, pairs).seconds
@@ -85,7 +101,7 @@ def _measure(manifest: Manifest, part: Part, query: FrozenQuery, known: _Known) 
         ids = [one.id for one in query.candidates]
         return record(part.key, query, ids, retrieved(query, manifest.context_budget), None)
     policy = part.policy
-    candidates = query.candidates if policy.candidates is None else query.candidates[: policy.candidates]
+    candidates = policy.looked_at(query.candidates)
     readings = known.read(query, candidates, policy.effective_pairs(manifest.pair_limit), oracle=part.oracle)
     applied = reranked(query, candidates, readings.readings, policy, manifest.context_budget)
     return record(part.key, query, [one.id for one in candidates], applied, readings)
