@@ -1,5 +1,6 @@
 """OpenAI's objects: one head for all chunks, and the extension on the very last one."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from steelyard_contracts.enums import CitationMode
 from .fakes import QUESTION, evidence, run
 
 HEAD = completions.Head("chatcmpl-1", 1_700_000_000, "the-model")
+COUNTED = replace(HEAD, with_usage=True)
 USAGE = {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
 
 
@@ -32,9 +34,9 @@ def whole(made: Draft) -> dict[str, Any]:
     return run(work)
 
 
-def ending(made: Draft, *, with_usage: bool) -> list[dict[str, Any]]:
+def ending(made: Draft, head: completions.Head) -> list[dict[str, Any]]:
     async def work() -> list[dict[str, Any]]:
-        return completions.ending(made, HEAD, with_usage=with_usage)
+        return completions.ending(made, head)
 
     return run(work)
 
@@ -60,19 +62,26 @@ def test_chunks_are_openais_objects() -> None:
 
 
 def test_without_usage_the_finish_reason_comes_last_with_the_extension() -> None:
-    [last] = ending(draft(), with_usage=False)
+    [last] = ending(draft(), HEAD)
     assert last["choices"][0]["finish_reason"] == "stop"
     assert last["steelyard"]["ledger_id"] == "ledger-1"
     assert "usage" not in last
 
 
 def test_with_usage_its_chunk_comes_last_with_the_extension_and_no_choice() -> None:
-    first, last = ending(draft(), with_usage=True)
+    first, last = ending(draft(), COUNTED)
     assert first["choices"][0]["finish_reason"] == "stop"
     assert "steelyard" not in first
+    assert first["usage"] is None
     assert (last["choices"], last["usage"]) == ([], USAGE)
     assert last["steelyard"]["outcome"] == "ok"
     ChatCompletionChunk.model_validate(last, strict=True)
+
+
+def test_the_usage_is_null_where_it_was_asked_for_and_is_still_to_come() -> None:
+    asked, unasked = (completions.chunk(head, {"content": "a"}) for head in (COUNTED, HEAD))
+    assert asked == unasked | {"usage": None}
+    assert "usage" not in unasked
 
 
 @pytest.mark.parametrize("kept", [False, True])

@@ -60,8 +60,9 @@ class TestAnswers:
 
     def test_usage_comes_last_on_request(self, bench: Bench) -> None:
         items = bench.use(lambda gateway: streamed(gateway, chat(stream_options={"include_usage": True})))
-        *_, finish, usage, done = values(items)
+        *before, finish, usage, done = values(items)
         assert finish["choices"][0]["finish_reason"] == "stop"
+        assert [chunk["usage"] for chunk in (*before, finish)] == [None] * (len(before) + 1)
         assert (usage["choices"], done) == ([], "[DONE]")
         assert "usage" in usage
         assert "steelyard" in usage

@@ -8,11 +8,12 @@ from .answer import Draft
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What all chunks of one completion share."""
+    """What all chunks of one completion share. When `with_usage` is asked for, all have `usage`, null in all but one."""
 
     id: str
     created: int
     model: str
+    with_usage: bool = False
 
 
 def whole(draft: Draft, head: Head) -> dict[str, Any]:
@@ -37,20 +38,27 @@ def whole(draft: Draft, head: Head) -> dict[str, Any]:
 def chunk(head: Head, delta: dict[str, str], finish_reason: str | None = None) -> dict[str, Any]:
     """A `chat.completion.chunk` object with one choice."""
     choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-    return {**_chunk_head(head), "choices": [choice]}
+    return _chunk(head, [choice], None)
 
 
-def ending(draft: Draft, head: Head, *, with_usage: bool) -> list[dict[str, Any]]:
+def ending(draft: Draft, head: Head) -> list[dict[str, Any]]:
     """The last chunks: the finish reason, then OpenAI's usage chunk if asked for; the very last has the extension."""
     last = [chunk(head, {}, draft.finish_reason)]
-    if with_usage:
-        last.append({**_chunk_head(head), "choices": [], "usage": draft.usage})
+    if head.with_usage:
+        last.append(_chunk(head, [], draft.usage))
     last[-1]["steelyard"] = _extension(draft)
     return last
 
 
-def _chunk_head(head: Head) -> dict[str, Any]:
-    return {"id": head.id, "object": "chat.completion.chunk", "created": head.created, "model": head.model}
+def _chunk(head: Head, choices: list[dict[str, Any]], usage: dict[str, int] | None) -> dict[str, Any]:
+    value = {
+        "id": head.id,
+        "object": "chat.completion.chunk",
+        "created": head.created,
+        "model": head.model,
+        "choices": choices,
+    }
+    return {**value, "usage": usage} if head.with_usage else value
 
 
 def _extension(draft: Draft) -> dict[str, Any]:

@@ -79,14 +79,13 @@ class Gateway:
     async def events(self, body: ChatCompletionRequest | ChatQnARequest) -> AsyncGenerator[bytes, None]:
         """Answer as server-sent events; what one read of the model brought leaves in one write."""
         draft = await self._prepare(body)
-        head = self._head(draft)
+        head = self._head(draft, with_usage=body.stream_options is not None and body.stream_options.include_usage)
         lead = event(completions.chunk(head, {"role": "assistant", "content": ""}))
         async with aclosing(self._answer(draft, body)) as texts:
             async for text in texts:
                 yield lead + event(completions.chunk(head, {"content": text}))
                 lead = b""
-        with_usage = body.stream_options is not None and body.stream_options.include_usage
-        yield lead + b"".join(event(value) for value in completions.ending(draft, head, with_usage=with_usage)) + DONE
+        yield lead + b"".join(event(value) for value in completions.ending(draft, head)) + DONE
 
     async def ledger(self, ledger_id: str) -> Ledger:
         """A kept ledger; raises `not_found`, also for one of scopes that the caller's key does not cover."""
@@ -174,9 +173,12 @@ class Gateway:
         names = _LLAMACPP if self.settings.llm_tokenizer == "llamacpp" else {}
         return defaults | {names.get(name, name): value for name, value in given.items()}
 
-    def _head(self, draft: Draft) -> completions.Head:
+    def _head(self, draft: Draft, *, with_usage: bool = False) -> completions.Head:
         return completions.Head(
-            id=f"chatcmpl-{draft.ledger_id}", created=int(time.time()), model=self.settings.served_model
+            id=f"chatcmpl-{draft.ledger_id}",
+            created=int(time.time()),
+            model=self.settings.served_model,
+            with_usage=with_usage,
         )
 
 
