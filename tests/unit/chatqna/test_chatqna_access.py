@@ -104,8 +104,8 @@ def test_a_key_searches_its_scopes_and_no_others(keys: Keys, tmp_path: Path) -> 
         assert await scopes_of(client, keys.public, scopes=["staff"]) == (403, "scope_forbidden")
         assert await scopes_of(client, keys.public, scopes=["public", "staff"]) == (403, "scope_forbidden")
         assert await scopes_of(client, keys.public, scopes=["no such"]) == (403, "scope_forbidden")
+        assert await scopes_of(client, keys.public, scopes=[]) == (403, "scope_required")
         assert await scopes_of(client, keys.gone) == (403, "scope_forbidden")
-        assert (await scopes_of(client, keys.public, scopes=[]))[0] == 422
         chat = {"messages": [{"role": "user", "content": QUESTION}], "scopes": ["staff"]}
         reply = await client.post("/v1/chat/completions", json=chat, headers=keys.public)
         assert (reply.status_code, reply.json()["error"]["code"]) == (403, "scope_forbidden")
@@ -161,6 +161,7 @@ def test_without_keys_the_default_scope_is_searched_and_others_must_exist(tmp_pa
             assert await scopes_of(client, {}) == (200, ["public"])
             assert await scopes_of(client, {}, scopes=["public", "staff"]) == (200, ["public", "staff"])
             assert await scopes_of(client, {}, scopes=["none"]) == (403, "scope_unknown")
+            assert await scopes_of(client, {}, scopes=[]) == (403, "scope_required")
             rebound = await client.get("/v1/models", headers={"Host": "elsewhere.example"})
             assert (rebound.status_code, rebound.json()["error"]["code"]) == (403, "host_forbidden")
 

@@ -20,15 +20,17 @@ def covered(existing: Sequence[str], caller: Caller) -> tuple[str, ...]:
 def readable(named: Sequence[str] | None, existing: Sequence[str], caller: Caller) -> tuple[str, ...]:
     """The scopes that a request reads: those it names, or else all those of its key, or without keys the default one.
 
-    Raises `scope_forbidden` or `scope_unknown`.
+    Raises `scope_required` for an empty list, `scope_forbidden` or `scope_unknown`.
     """
     if caller.scopes is None:
         return named_scopes(named, existing)
     mine = covered(existing, caller)
-    if any(scope not in mine for scope in named or ()):
+    if named is None:
+        return mine
+    if any(scope not in mine for scope in named):
         # Which of them exist is not said: a key learns nothing about scopes that are not its own.
         raise SteelyardError(ErrorCode.SCOPE_FORBIDDEN, "scopes: the API key does not cover all of them")
-    return mine if named is None else tuple(dict.fromkeys(named))
+    return named_scopes(named, existing)
 
 
 def writable(named: Sequence[str] | None, existing: Sequence[str], caller: Caller) -> tuple[str, ...]:

@@ -53,10 +53,11 @@ class StreamOptions(Request):
 class EvidenceOverrides(Request):
     """Per-request overrides of how evidence is found and selected. None means the gateway's setting; 0 means 0.
 
-    `scopes` must be among those of the caller's key; None means all of them, and without keys the default scope.
+    `scopes` must be among those of the caller's key; None means all of them, and without keys the default scope. An
+    empty list is refused as `scope_required`, by every service alike.
     """
 
-    scopes: Annotated[list[Name], Field(min_length=1)] | None = None
+    scopes: list[Name] | None = None
     k: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = None
     fetch_k: Annotated[int, Field(strict=True, ge=1, le=10_000)] | None = None
     lambda_mult: Probability | None = None
