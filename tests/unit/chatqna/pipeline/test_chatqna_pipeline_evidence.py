@@ -7,7 +7,7 @@ import pytest
 from steelyard_chatqna.pipeline.evidence import Evidence, gather
 from steelyard_chatqna.pipeline.integrity import EmbeddingMisalignedError
 from steelyard_contracts.enums import Outcome, Reason, ScoreKind, Stage
-from steelyard_contracts.errors import HTTP_STATUS, ErrorCode, SteelyardError, UpstreamError
+from steelyard_contracts.errors import HTTP_STATUS, ErrorCode, FieldFault, SteelyardError, UpstreamError
 from steelyard_contracts.ledger import totals
 from steelyard_runtime.floors import CosineFloors
 from steelyard_runtime.http import Upstream
@@ -112,6 +112,17 @@ class TestFaultsBeforeReranking:
         with pytest.raises(UpstreamError, match="embedding does not fit the store") as error:
             gathered(neighbours)
         assert (error.value.status, error.value.stage) == (502, "embedding")
+
+    def test_a_question_that_is_too_long_to_embed_is_refused_in_the_clients_terms(self) -> None:
+        neighbours = FakeParts()
+        said = FieldFault(field="input.0", message="has 600 tokens, the model reads at most 512")
+        neighbours.embedding.answer = lambda body: UpstreamError(
+            ErrorCode.TEXT_TOO_LONG, f"{said.field} {said.message}", stage=Stage.EMBEDDING, errors=[said]
+        )
+        with pytest.raises(UpstreamError, match=r"^messages: the question has 600 tokens, .* at most 512 for") as error:
+            gathered(neighbours)
+        assert (error.value.status, error.value.stage) == (422, "embedding")
+        assert [fault.field for fault in error.value.errors] == ["messages"]
 
     @pytest.mark.parametrize("policy", ["degrade", "fail"])
     @pytest.mark.parametrize("reranker_up", [True, False])

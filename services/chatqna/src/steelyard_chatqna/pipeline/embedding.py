@@ -2,7 +2,7 @@
 
 from steelyard_contracts.embeddings import EmbeddingRequest, EmbeddingResponse
 from steelyard_contracts.enums import Stage
-from steelyard_contracts.errors import ErrorCode, UpstreamError
+from steelyard_contracts.errors import ErrorCode, FieldFault, UpstreamError
 from steelyard_contracts.vectors import Vector
 
 from ..ask import Ask
@@ -27,6 +27,15 @@ def align_outputs(reply: EmbeddingResponse) -> Vector:
     if not has_direction(vector):
         raise _bad("the vector is not finite or is zero")
     return vector
+
+
+def question_too_long(refusal: UpstreamError) -> UpstreamError:
+    """The refusal of a question that is longer than the embedding model reads, in the terms of the client's request."""
+    said = "; ".join(fault.message for fault in refusal.errors) or refusal.detail
+    fault = FieldFault(field="messages", message=f"the question {said} for embedding, and a question is never cut")
+    return UpstreamError(
+        ErrorCode.TEXT_TOO_LONG, f"{fault.field}: {fault.message}", stage=Stage.EMBEDDING, errors=[fault]
+    )
 
 
 def _bad(what: str) -> UpstreamError:

@@ -115,12 +115,12 @@ class Evidence:
 async def gather(ask: Ask, parts: Parts) -> Evidence:
     """Embed the question, retrieve candidates, rerank and select.
 
-    Raises UpstreamError when embedding or retrieval fails, EmbeddingMisalignedError when `adaptive` lacks a usable
-    vector. A reranker that fails degrades the evidence to cosine order, unless RERANK_FAILURE_POLICY is `fail`.
+    Raises UpstreamError when embedding or retrieval fails, `text_too_long` for a question that the embedding model can
+    not read whole, EmbeddingMisalignedError when `adaptive` lacks a usable vector. A reranker that fails degrades the evidence to cosine order, unless RERANK_FAILURE_POLICY is `fail`.
     """
     request = context.current()
     with request.timed(Stage.EMBEDDING), spans.stage(Stage.EMBEDDING, StageKind.CHAIN):
-        embedded = await parts.embedding.post(embedding.PATH, embedding.align_inputs(ask), EmbeddingResponse)
+        embedded = await _embed(ask, parts)
     query = embedding.align_outputs(embedded)
     with request.timed(Stage.RETRIEVER), spans.stage(Stage.RETRIEVER, StageKind.CHAIN):
         found = await _retrieve(ask, query, parts)
@@ -154,6 +154,16 @@ async def gather(ask: Ask, parts: Parts) -> Evidence:
         selection_settings=selection.settings,
         policy_hash=policy,
     )
+
+
+async def _embed(ask: Ask, parts: Parts) -> EmbeddingResponse:
+    try:
+        return await parts.embedding.post(embedding.PATH, embedding.align_inputs(ask), EmbeddingResponse)
+    except UpstreamError as error:
+        if error.code is not ErrorCode.TEXT_TOO_LONG:
+            raise
+        # The client has sent messages; `input.0` is what became of the last one between the two services.
+        raise embedding.question_too_long(error) from error
 
 
 async def _retrieve(ask: Ask, query: Vector, parts: Parts) -> SearchedMultimodalDoc:
