@@ -1,7 +1,9 @@
 """The two forms of `POST /v1/embeddings` over the app, with a fake model."""
 
+import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,8 @@ from steelyard_runtime.metrics import Metrics
 from steelyard_runtime.settings.groups import ProcessSettings
 
 from .fake_model import DIMENSION, FakeModel, vector_of
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "opea"
 
 
 @pytest.fixture
@@ -51,8 +55,11 @@ def test_one_text_and_a_list_of_one_are_the_same(client: TestClient) -> None:
 
 def test_opeas_form_answers_with_an_embed_doc(client: TestClient) -> None:
     one = post(client, {"id": "x", "text": "one"}).json()
-    defaults = {"search_type": "similarity", "k": 4, "fetch_k": 20, "lambda_mult": 0.5, "score_threshold": 0.2}
-    assert one == {"id": "x", "text": "one", "embedding": vector_of("one").tolist(), **defaults}
+    assert (one["id"], one["text"], one["embedding"]) == ("x", "one", vector_of("one").tolist())
+    fields = json.loads((GOLDEN / "reply-EmbedDoc.json").read_text(encoding="utf-8"))["schema"]["properties"]
+    assert one.keys() == fields.keys()
+    defaults = {name: field["default"] for name, field in fields.items() if "default" in field}
+    assert {name: one[name] for name in defaults} == defaults
     two = post(client, {"text": ["one", "two"]}).json()
     assert two["embedding"] == [vector_of("one").tolist(), vector_of("two").tolist()]
 

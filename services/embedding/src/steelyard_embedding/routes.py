@@ -53,13 +53,14 @@ async def _openai(body: EmbeddingRequest, embedder: Embedder) -> EmbeddingRespon
 
 
 async def _opea(body: TextsDoc, embedder: Embedder) -> dict[str, Any]:
-    """A whole `EmbedDoc`; its vectors are JSON lists, the only form that OPEA's own readers know."""
+    """An `EmbedDoc` with OPEA's fields for the next stage; its vectors are JSON lists, all that OPEA's readers know."""
     single = isinstance(body.text, str)
     vectors, _ = await embedder.embed([body.text] if isinstance(body.text, str) else body.text)
     found = EmbedDoc(id=body.id, text=body.text, embedding=[_vector(row) for row in vectors])
     rows = vectors.tolist()
-    fields = found.model_dump(mode="json", exclude={"embedding"}, exclude_none=True)
-    return {**fields, "embedding": rows[0] if single else rows}
+    made = EmbedDoc(id=body.id, text=body.text, embedding=[_vector(row) for row in vectors])
+    fields = made.model_dump(mode="json", exclude={"embedding", "downstream_black_list"})
+    return fields | {"embedding": rows[0] if single else rows}
 
 
 def _vector(row: Vectors) -> Vector:
