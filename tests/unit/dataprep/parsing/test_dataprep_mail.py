@@ -123,3 +123,12 @@ def test_parts_that_can_not_be_found_are_not_left_out() -> None:
     with pytest.raises(CorruptDocumentError, match="boundary"):
         parse("m.eml", head + b"--b\r\nContent-Type: text/plain\r\n\r\nThe seal is ZQ-77.\r\n--b--\r\n")
     assert parse("m.eml", head).text == "Seals"
+
+
+@pytest.mark.parametrize("kind", ["multipart/alternative", "Multipart/Mixed"])
+def test_a_boundary_without_quotation_marks_is_read_to_its_end(kind: str) -> None:
+    mark = "----=_NextPart_000_0093_01C81419.EB75E850"
+    head = f"Subject: Seals\r\nContent-Type: {kind};\r\n\tboundary={mark}\r\n\r\nSeen by old programs.\r\n"
+    part = f"--{mark}\r\nContent-Type: text/plain\r\n\r\nwith boundary=----=x;\r\n"
+    document = parse("m.eml", f"{head}\r\n{part}--{mark}--\r\n".encode())
+    assert document.text == "Seals\n\nwith boundary=----=x;"

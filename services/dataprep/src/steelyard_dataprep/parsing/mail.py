@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from email import policy
+import re
+from collections.abc import Sequence
 from email.errors import MessageError
 from email.message import EmailMessage, MIMEPart
 from email.parser import BytesParser
+from email.policy import EmailPolicy
+from typing import cast
 
 from steelyard_dataprep.parsing.decoding import Decoded, decode
 from steelyard_dataprep.parsing.document import ParsedDocument
@@ -18,6 +21,23 @@ from steelyard_dataprep.parsing.titles import notes_on, title_from_name
 from steelyard_dataprep.parsing.webpage import parse_markup
 
 _SHOWN = ("From", "To", "Cc", "Date")
+_BARE_BOUNDARY = re.compile(r"(\bboundary=)([^\s\";]+)", re.IGNORECASE)
+
+
+class _LenientPolicy(EmailPolicy):
+    """Python's policy, except that a boundary without its quotation marks is read to its end.
+
+    Outlook Express and others leave them out of `boundary=----=_NextPart_000`, where they must be because of the second
+    equals sign; the library reads `----` then, and mail programs the whole.
+    """
+
+    def header_source_parse(self, sourcelines: Sequence[str]) -> tuple[str, str]:
+        """Return the name and the value of a header of the message."""
+        name, value = super().header_source_parse(list(sourcelines))
+        return name, _BARE_BOUNDARY.sub(r'\1"\2"', value) if name.lower() == "content-type" else value
+
+
+_POLICY = _LenientPolicy()
 
 
 def parse_email(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
@@ -28,7 +48,7 @@ def parse_email(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
     """
     assembler = TextAssembler(name, limits)
     try:
-        message = BytesParser(_class=EmailMessage, policy=policy.default).parsebytes(data)
+        message = cast("EmailMessage", BytesParser(_class=EmailMessage, policy=_POLICY).parsebytes(data))
         headers = {header: " ".join(str(message[header]).split()) for header in ("Subject", *_SHOWN) if message[header]}
         if not headers:
             raise CorruptDocumentError(name, "has no header that an Internet message has")
