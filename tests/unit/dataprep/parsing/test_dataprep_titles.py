@@ -1,6 +1,9 @@
 """Titles and headings as labels: short enough to be stored with every chunk below them."""
 
 import os
+from collections.abc import Callable
+
+import pytest
 
 from steelyard_dataprep.chunking import chunk
 from steelyard_dataprep.parsing import parse
@@ -24,3 +27,15 @@ def test_a_heading_without_end_is_not_repeated_with_every_chunk() -> None:
 
 def test_a_title_from_a_name_that_is_not_unicode_can_be_stored() -> None:
     assert parse(os.fsdecode(b"caf\xe9.txt"), b"words").title == "caf\N{REPLACEMENT CHARACTER}"
+
+
+@pytest.mark.parametrize(
+    "carried", ["untitled", "Untitled-1", "Untitled Document", " untitled 2", "PowerPoint Presentation"]
+)
+def test_what_programs_write_when_nobody_gave_a_title_is_none(carried: str, make_pdf: Callable[..., bytes]) -> None:
+    assert parse("Torque table.pdf", make_pdf(["words"], title=carried)).title == "Torque table"
+    assert parse("a.html", f"<title>{carried}</title><h1>Torque</h1><p>words".encode()).title == "Torque"
+
+
+def test_a_title_that_only_begins_like_that_is_one(make_pdf: Callable[..., bytes]) -> None:
+    assert parse("a.pdf", make_pdf(["words"], title="Untitled works of 1926")).title == "Untitled works of 1926"

@@ -12,8 +12,9 @@ from steelyard_dataprep.parsing.document import PageSpan, ParsedDocument
 from steelyard_dataprep.parsing.errors import CorruptDocumentError, EncryptedPdfError, ScannedPdfError, TooLargeError
 from steelyard_dataprep.parsing.limits import ParseLimits
 from steelyard_dataprep.parsing.media_type import MediaType
+from steelyard_dataprep.parsing.pdf_entries import entries
 from steelyard_dataprep.parsing.structure import Heading, sections_from
-from steelyard_dataprep.parsing.titles import title_from_name
+from steelyard_dataprep.parsing.titles import given_title, title_from_name
 
 # PDFium writes U+FFFE for a hyphen that only divides a word at a line's end, and already joins the two halves.
 _LINE_HYPHEN = "\ufffe"
@@ -23,7 +24,7 @@ _MAX_OBJECTS_LOOKED_AT = 10_000
 
 
 def parse_pdf(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
-    """Parse a PDF with a text layer.
+    """Parse a PDF with a text layer; what was typed into a page's form fields and text boxes follows its text.
 
     Raises EncryptedPdfError, ScannedPdfError, CorruptDocumentError, TooLargeError.
     """
@@ -34,6 +35,7 @@ def parse_pdf(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
             raise EncryptedPdfError(name, "needs a password to open") from error
         raise CorruptDocumentError(name, f"is not a readable PDF ({error})") from error
     try:
+        document.init_forms()
         return _read(name, document, limits)
     finally:
         document.close()
@@ -72,7 +74,7 @@ def _read(name: str, document: pypdfium2.PdfDocument, limits: ParseLimits) -> Pa
     full = "".join(parts)
     return ParsedDocument(
         full,
-        canonical_text(document.get_metadata_value("Title")).strip() or title_from_name(name),
+        given_title(canonical_text(document.get_metadata_value("Title")).strip()) or title_from_name(name),
         MediaType.PDF.value,
         sections_from(_outline(document, full, pages), len(full)),
         tuple(pages),
@@ -86,7 +88,7 @@ def _page_text(page: pypdfium2.PdfPage) -> str:
         text = text_page.get_text_range()
     finally:
         text_page.close()
-    return canonical_text(text.replace(_LINE_HYPHEN, "")).strip()
+    return "\n".join(filter(None, (canonical_text(text.replace(_LINE_HYPHEN, "")).strip(), *entries(page))))
 
 
 def _count_images(page: pypdfium2.PdfPage) -> int:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import PurePosixPath
 
 from steelyard_dataprep.parsing.canonical import canonical_text
 
 _LONGEST = 200
+_PLACEHOLDER = re.compile(
+    r"untitled(?: document)?(?:[ -]?\d+)?|unbenannt|sans titre|powerpoint presentation", re.IGNORECASE
+)
 
 
 def label(text: str) -> str:
@@ -17,6 +21,11 @@ def label(text: str) -> str:
     """
     line = " ".join(canonical_text(text).split())
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1].rstrip() + "…"
+
+
+def given_title(carried: str) -> str:
+    """Return the title that a file carries, or "" where it only has what programs write when nobody gave one."""
+    return "" if _PLACEHOLDER.fullmatch(carried.strip()) else carried
 
 
 def title_from_name(name: str) -> str:

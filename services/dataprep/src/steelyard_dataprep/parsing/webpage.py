@@ -21,7 +21,7 @@ from steelyard_dataprep.parsing.limits import ParseLimits
 from steelyard_dataprep.parsing.markup import MarkupReader
 from steelyard_dataprep.parsing.media_type import MediaType
 from steelyard_dataprep.parsing.structure import TextAssembler
-from steelyard_dataprep.parsing.titles import notes_on, title_from_name
+from steelyard_dataprep.parsing.titles import given_title, notes_on, title_from_name
 
 _DECLARED_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
@@ -51,7 +51,7 @@ def parse_html(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
     title = canonical_text(" ".join((root.findtext(".//head/title") or "").split()))
     return ParsedDocument(
         text,
-        title or assembler.first_heading or title_from_name(name),
+        given_title(title) or assembler.first_heading or title_from_name(name),
         MediaType.HTML.value,
         sections,
         notes=decoded.notes + notes_on(ignored),

@@ -21,7 +21,7 @@ from steelyard_dataprep.parsing.libxml import raise_if_out_of_memory
 from steelyard_dataprep.parsing.limits import ParseLimits
 from steelyard_dataprep.parsing.media_type import MediaType
 from steelyard_dataprep.parsing.structure import TextAssembler
-from steelyard_dataprep.parsing.titles import notes_on, title_from_name
+from steelyard_dataprep.parsing.titles import given_title, notes_on, title_from_name
 from steelyard_dataprep.parsing.word_body import BodyReader
 from steelyard_dataprep.parsing.word_styles import Styles
 
@@ -61,7 +61,7 @@ def parse_docx(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
     text, sections = assembler.finish()
     return ParsedDocument(
         text,
-        title or assembler.first_heading or title_from_name(name),
+        given_title(title) or assembler.first_heading or title_from_name(name),
         MediaType.DOCX.value,
         sections,
         notes=notes_on(ignored),
