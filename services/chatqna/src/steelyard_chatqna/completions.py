@@ -8,7 +8,7 @@ from .answer import Draft
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What all chunks of one completion share. When `with_usage` is asked for, all have `usage`, null in all but one."""
+    """What all chunks of one completion share. `with_usage`: all have `usage`, which is null in all but one."""
 
     id: str
     created: int

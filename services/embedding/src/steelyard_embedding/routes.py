@@ -56,10 +56,9 @@ async def _opea(body: TextsDoc, embedder: Embedder) -> dict[str, Any]:
     """An `EmbedDoc` with OPEA's fields for the next stage; its vectors are JSON lists, all that OPEA's readers know."""
     single = isinstance(body.text, str)
     vectors, _ = await embedder.embed([body.text] if isinstance(body.text, str) else body.text)
-    found = EmbedDoc(id=body.id, text=body.text, embedding=[_vector(row) for row in vectors])
     rows = vectors.tolist()
-    made = EmbedDoc(id=body.id, text=body.text, embedding=[_vector(row) for row in vectors])
-    fields = made.model_dump(mode="json", exclude={"embedding", "downstream_black_list"})
+    found = EmbedDoc(id=body.id, text=body.text, embedding=[_vector(row) for row in vectors])
+    fields = found.model_dump(mode="json", exclude={"embedding", "downstream_black_list"})
     return fields | {"embedding": rows[0] if single else rows}
 
 

@@ -116,7 +116,8 @@ async def gather(ask: Ask, parts: Parts) -> Evidence:
     """Embed the question, retrieve candidates, rerank and select.
 
     Raises UpstreamError when embedding or retrieval fails, `text_too_long` for a question that the embedding model can
-    not read whole, EmbeddingMisalignedError when `adaptive` lacks a usable vector. A reranker that fails degrades the evidence to cosine order, unless RERANK_FAILURE_POLICY is `fail`.
+    not read whole, EmbeddingMisalignedError when `adaptive` lacks a usable vector. A reranker that fails degrades the
+    evidence to cosine order, unless RERANK_FAILURE_POLICY is `fail`.
     """
     request = context.current()
     with request.timed(Stage.EMBEDDING), spans.stage(Stage.EMBEDDING, StageKind.CHAIN):
