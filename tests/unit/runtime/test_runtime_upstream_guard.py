@@ -13,6 +13,7 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_runtime.breaker import FAILURES, Circuit
 from steelyard_runtime.http import Upstream
 from steelyard_runtime.metrics import Metrics
+from steelyard_runtime.upstream_guard import LOOKS
 
 from .raw_double import Call, Double, Handler
 from .upstream_calls import Reply, bound, good, hang, with_neighbour
@@ -159,6 +160,88 @@ def test_a_client_that_reads_a_stream_slowly_says_nothing_either(monkeypatch: py
         assert upstream.guard.breaker.state is Circuit.CLOSED
 
     with_neighbour(_begin_and_wait, use)
+
+
+class Neighbour:
+    """A neighbour that is looked at in vain; `replies` says which paths it answers meanwhile."""
+
+    def __init__(self) -> None:
+        self.replies: set[str] = set()
+        self.arrived = asyncio.Semaphore(0)
+
+    async def __call__(self, call: Call) -> None:
+        self.arrived.release()
+        if call.head.split()[1] not in self.replies:
+            await hang(call)
+        elif "/ready" in call.head:
+            await call.reply(b'{"service": "retriever", "ready": true, "dependencies": []}')
+        else:
+            await good(call)
+
+
+async def look(upstream: Upstream, times: int = 1) -> None:
+    for _ in range(times):
+        with contextlib.suppress(UpstreamError):
+            await upstream.check_ready(0.02)
+
+
+def test_a_neighbour_that_hangs_is_given_up_before_the_deadline_of_those_who_wait() -> None:
+    neighbour, metrics = Neighbour(), Metrics("gateway")
+
+    async def use(upstream: Upstream, double: Double) -> None:
+        bound(3600.0)
+        waiting = asyncio.create_task(outcome(upstream))
+        await neighbour.arrived.acquire()
+        await look(upstream, LOOKS - 1)
+        assert not waiting.done()
+        await look(upstream)
+        assert await waiting is ErrorCode.UPSTREAM_TIMEOUT
+        asked = len(double.calls)
+        with pytest.raises(UpstreamError, match=f"its last {LOOKS} looks at it got no reply") as error:
+            await upstream.post("/v1/x", {}, Reply)
+        assert (error.value.code, error.value.retry_after_s) == (ErrorCode.UPSTREAM_UNREACHABLE, 1)
+        assert len(double.calls) == asked, "a call would have waited to its deadline"
+        assert sample(metrics, "upstream_circuit_open", upstream="retriever") == 1
+        neighbour.replies = {"/ready", "/v1/x"}
+        await look(upstream)
+        assert sample(metrics, "upstream_circuit_open", upstream="retriever") == 0
+        assert await outcome(upstream) is None
+
+    with_neighbour(neighbour, use, metrics=metrics)
+
+
+@pytest.mark.parametrize("answered", ["/v1/x", "/ready"])
+def test_one_answer_to_a_call_or_to_a_look_is_enough_not_to_hang(answered: str) -> None:
+    neighbour = Neighbour()
+
+    async def use(upstream: Upstream, _double: Double) -> None:
+        for _ in range(3):
+            neighbour.replies = set()
+            await look(upstream, LOOKS - 1)
+            neighbour.replies = {answered}
+            await (look(upstream) if answered == "/ready" else outcome(upstream))
+        neighbour.replies = {"/v1/x"}
+        assert await outcome(upstream) is None
+
+    with_neighbour(neighbour, use)
+
+
+def test_who_waits_for_a_place_is_refused_too_when_the_neighbour_hangs() -> None:
+    neighbour = Neighbour()
+
+    async def use(upstream: Upstream, double: Double) -> None:
+        bound(3600.0)
+        waiting = [asyncio.create_task(outcome(upstream)) for _ in range(2)]
+        await neighbour.arrived.acquire()
+        await look(upstream, LOOKS)
+        assert {await task for task in waiting} <= {
+            ErrorCode.UPSTREAM_TIMEOUT,
+            ErrorCode.UPSTREAM_UNREACHABLE,
+            ErrorCode.OVERLOADED,
+        }
+        assert sum("/v1/x" in call.head for call in double.calls) == 1
+
+    with_neighbour(neighbour, use, max_calls=1)
 
 
 class TestRetries:

@@ -181,14 +181,16 @@ class Upstream:
     async def check_ready(self, timeout_s: float) -> None:
         """Raise UpstreamError `not_ready` with the causes unless the neighbour says that it is ready.
 
-        Raises `upstream_unreachable` when it says so, but the circuit is open because its calls get no reply.
+        Raises `upstream_unreachable` when it says so, but the circuit is open because its calls get no reply. One that
+        does not reply time and again is not asked anything else either (see `UpstreamGuard.look`).
         """
-        async with self._exchange("/ready", timeout_s, "GET", None, self._credentials()) as response:
-            if response.status not in (200, 503):
-                raise await self._refused(response)
-            readiness = self._validated(Readiness, self._parsed(await self._read(response)))
-            if response.status != 200 or not readiness.ready:
-                raise self._faults.not_ready(readiness)
+        with self.guard.look():
+            async with self._exchange("/ready", timeout_s, "GET", None, self._credentials()) as response:
+                if response.status not in (200, 503):
+                    raise await self._refused(response)
+                readiness = self._validated(Readiness, self._parsed(await self._read(response)))
+                if response.status != 200 or not readiness.ready:
+                    raise self._faults.not_ready(readiness)
         self.guard.check()
 
     @asynccontextmanager

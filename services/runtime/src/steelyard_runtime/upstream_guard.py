@@ -1,7 +1,11 @@
 """What stands between a service and one neighbour: a bulkhead, a circuit breaker, and the counts of both."""
 
+import asyncio
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
@@ -12,9 +16,16 @@ from .bulkhead import Bulkhead, BulkheadFullError
 from .metrics import Metrics
 from .upstream_errors import NoReplyError
 
+LOOKS = 3
+"""Looks in a row without a reply after which a neighbour hangs, whatever time its calls still have."""
+
 
 class UpstreamGuard:
-    """Lets calls to `stage` through, or refuses them in the service's own name before anything is sent."""
+    """Lets calls to `stage` through, or refuses them in the service's own name before anything is sent.
+
+    A neighbour whose looks (`look`) go unanswered is not asked, and who waits for it waits no longer, until it answers
+    one: a call would only find out the same by waiting to its deadline.
+    """
 
     def __init__(self, stage: Stage, places: int, metrics: Metrics | None = None) -> None:
         self.breaker = CircuitBreaker(time.monotonic)
@@ -22,6 +33,8 @@ class UpstreamGuard:
         self._stage = stage
         self._metrics = metrics
         self._told = Circuit.CLOSED
+        self._unanswered = 0
+        self._waiting: set[asyncio.Timeout] = set()
 
     def passage(self) -> "Passage":
         """The way of one call: entering it asks whether the call may be made, leaving it learns from how it ended.
@@ -31,9 +44,9 @@ class UpstreamGuard:
         """
         return Passage(self)
 
-    async def enter(self) -> None:
-        """See `passage`."""
-        if self.breaker.state is Circuit.OPEN:
+    async def enter(self, limit: asyncio.Timeout) -> None:
+        """See `passage`; `limit` ends the call when the neighbour turns out to hang."""
+        if self._hangs or self.breaker.state is Circuit.OPEN:
             self._count("circuit_open")
             raise self._circuit_open()
         try:
@@ -46,13 +59,15 @@ class UpstreamGuard:
                 stage=self._stage,
                 retry_after_s=1,
             ) from None
-        if not self.breaker.admits():
+        if self._hangs or not self.breaker.admits():
             self.bulkhead.give_back()
             self._count("circuit_open")
             raise self._circuit_open()
+        self._waiting.add(limit)
 
-    def leave(self, error: BaseException | None) -> None:
+    def leave(self, limit: asyncio.Timeout, error: BaseException | None) -> None:
         """See `passage`. A call that was cancelled says nothing about the neighbour."""
+        self._waiting.discard(limit)
         self.bulkhead.give_back()
         if isinstance(error, NoReplyError):
             if error.counts:
@@ -64,12 +79,43 @@ class UpstreamGuard:
         elif isinstance(error, SteelyardError):
             self._answered("refused")  # not what was hoped for, but the neighbour is there
 
+    @contextmanager
+    def look(self) -> Iterator[None]:
+        """Learn from a probe of readiness, whatever it says, whether the neighbour answers at all."""
+        try:
+            yield
+        except NoReplyError:
+            self._unanswered += 1
+            self._tell()
+            if self._unanswered == LOOKS:
+                for limit in self._waiting:
+                    limit.reschedule(asyncio.get_running_loop().time())
+            raise
+        except UpstreamError:
+            self._seen()
+            raise
+        self._seen()
+
+    def given_up(self) -> NoReplyError:
+        """The error of a call that `look` ended."""
+        detail = f"{self._stage} did not reply, and did not when it was looked at {LOOKS} times"
+        return NoReplyError(ErrorCode.UPSTREAM_TIMEOUT, detail, stage=self._stage)
+
     def check(self) -> None:
         """Raise the error of an open circuit, for a probe of readiness."""
         if self.breaker.state is Circuit.OPEN:
             raise self._circuit_open()
 
+    @property
+    def _hangs(self) -> bool:
+        return self._unanswered >= LOOKS
+
+    def _seen(self) -> None:
+        self._unanswered = 0
+        self._tell()
+
     def _answered(self, result: str) -> None:
+        self._unanswered = 0
         self.breaker.succeeded()
         self._tell()
         self._count(result)
@@ -80,7 +126,8 @@ class UpstreamGuard:
 
     def _tell(self) -> None:
         """Say once that the circuit has opened or closed."""
-        state = Circuit.CLOSED if self.breaker.state is Circuit.CLOSED else Circuit.OPEN
+        closed = self.breaker.state is Circuit.CLOSED and not self._hangs
+        state = Circuit.CLOSED if closed else Circuit.OPEN
         if state is self._told:
             return
         self._told = state
@@ -89,9 +136,10 @@ class UpstreamGuard:
             self._metrics.circuit_open.labels(self._stage).set(state is Circuit.OPEN)
 
     def _circuit_open(self) -> UpstreamError:
+        unanswered = f"{LOOKS} looks at it" if self._hangs else f"{self.breaker.failures} calls"
         return UpstreamError(
             ErrorCode.UPSTREAM_UNREACHABLE,
-            f"{self._stage} is not asked for a moment, because its last {self.breaker.failures} calls got no reply",
+            f"{self._stage} is not asked for a moment, because its last {unanswered} got no reply",
             stage=self._stage,
             retry_after_s=max(1, math.ceil(self.breaker.retry_after_s)),
         )
@@ -100,13 +148,23 @@ class UpstreamGuard:
 class Passage:
     """One call's way through a guard, as an asynchronous context manager."""
 
-    __slots__ = ("_guard",)
+    __slots__ = ("_guard", "_limit")
 
     def __init__(self, guard: UpstreamGuard) -> None:
         self._guard = guard
+        self._limit = asyncio.timeout(None)
 
     async def __aenter__(self) -> None:
-        await self._guard.enter()
+        await self._guard.enter(self._limit)
+        await self._limit.__aenter__()
 
-    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        self._guard.leave(error)
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._limit.__aexit__(kind, error, trace)
+        except TimeoutError:
+            given_up = self._guard.given_up()
+            self._guard.leave(self._limit, given_up)
+            raise given_up from None
+        self._guard.leave(self._limit, error)
