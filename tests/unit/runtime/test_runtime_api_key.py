@@ -21,6 +21,7 @@ def test_the_key_is_the_file_without_its_last_newline(tmp_path: Path) -> None:
         ("two words", "holds no key"),
         ("schlüssel", "holds no key"),
         ("a\nb", "holds no key"),
+        ("aB3dEf7h" * 10_000, "holds more than 65536 bytes"),
         ("changeme-now", "holds a placeholder"),
         ("CHANGE_ME", "holds a placeholder"),
         ("your-api-key-here", "holds a placeholder"),

@@ -78,6 +78,7 @@ NO_PASSWORDS = {
     "short": b"short",
     "one letter": b"aaaaaaaaaaaa",
     "two lines": b"two\nlines-of",
+    "endless": b"aB3dEf7h" * 10_000,
     "not text": b"\xff\xfe1234567",
 }
 

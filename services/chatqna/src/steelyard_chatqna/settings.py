@@ -170,6 +170,15 @@ class ChatqnaSettings(
             raise ValueError("LLM_BACKEND='extractive' has no model for CONDENSE_QUESTION='true'; take one away")
         return self
 
+    @model_validator(mode="after")
+    def _an_answer_fits_the_window(self) -> Self:
+        if self.llm_backend != "extractive" and self.llm_max_tokens >= self.llm_context_tokens:
+            raise ValueError(
+                f"LLM_MAX_TOKENS={self.llm_max_tokens} should be below LLM_CONTEXT_TOKENS={self.llm_context_tokens},"
+                " or no question would fit beside the answer"
+            )
+        return self
+
     @property
     def served_model(self) -> str:
         """The name under which answers are given: the model's, or `extractive`."""

@@ -47,7 +47,7 @@ def build(settings: DataprepSettings) -> FastAPI:
     """
     location = opening.locate(settings)
     if settings.embedding_backend == "local":
-        load_catalogue().model(settings.embedding_model_id)
+        load_catalogue().embedding(settings.embedding_model_id)
     size = ChunkSize(settings.chunk_max_tokens, settings.chunk_overlap_tokens)
     if size.overlap_tokens >= size.max_tokens:
         raise ValueError(

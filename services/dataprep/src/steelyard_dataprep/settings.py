@@ -1,5 +1,6 @@
 """Settings of the ingestion service."""
 
+import re
 from ipaddress import ip_network
 from typing import Annotated
 
@@ -13,9 +14,23 @@ from steelyard_runtime.settings.groups import (
     StoreSettings,
     UploadSettings,
 )
-from steelyard_runtime.settings.types import Allowed, FloatSetting, IntSetting, OptionalNamesSetting
+from steelyard_runtime.settings.types import Allowed, FloatSetting, IntSetting, OptionalNamesSetting, is_url_host
 
 from .links.policy import Network
+
+_LARGEST_PORT = 65535
+
+
+_LINK_HOST = re.compile(r"(\*\.)?(?P<host>[^*:\s]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?")
+
+
+def _hosts(entries: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    for entry in entries or ():
+        found = _LINK_HOST.fullmatch(entry)
+        port = "1" if found is None else found["port"] or "1"
+        if found is None or not is_url_host(found["host"].strip("[]")) or not 1 <= int(port) <= _LARGEST_PORT:
+            raise ValueError(f"has {entry!r}, which is no host such as docs.example.org or *.example.org:8443")
+    return entries
 
 
 def _networks(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -50,12 +65,14 @@ class DataprepSettings(
     parser_memory_mb: Annotated[IntSetting, Field(ge=256, le=65_536)] = Field(
         default=1536, description="Memory that parsing and cutting one file may take, in MiB."
     )
-    dataprep_link_hosts: OptionalNamesSetting = Field(
+    dataprep_link_hosts: Annotated[
+        OptionalNamesSetting, AfterValidator(_hosts), Allowed("hosts separated by commas")
+    ] = Field(
         default=None,
         description="Hosts whose links are taken in, such as `docs.example.org` or `*.example.org:8443`; empty = none.",
     )
     dataprep_link_networks: Annotated[
-        OptionalNamesSetting, AfterValidator(_networks), Allowed("networks separated by commas, or empty")
+        OptionalNamesSetting, AfterValidator(_networks), Allowed("networks separated by commas")
     ] = Field(
         default=None,
         description="Networks beyond the public internet that links may lead to, such as `10.1.0.0/16`; empty = none.",

@@ -52,7 +52,7 @@ def build(settings: EmbeddingSettings) -> FastAPI:
 def _declared(settings: EmbeddingSettings) -> dict[str, Any]:
     """What is known of the model before it is opened; the revision of a server's is in `/info` and in every reply."""
     if settings.embedding_backend == "local":
-        model = load_catalogue().model(settings.embedding_model_id)
+        model = load_catalogue().embedding(settings.embedding_model_id)
         return {"embedding_model": model.name, "embedding_revision": model.revision}
     return {"embedding_model": settings.embedding_model_id, "embedding_backend": settings.embedding_backend}
 

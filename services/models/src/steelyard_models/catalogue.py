@@ -122,13 +122,20 @@ class Catalogue:
                 return model
         raise CatalogueError(f"no model of the role {role!r} is a default")
 
+    def embedding(self, name: str) -> Model:
+        """The model that EMBEDDING_MODEL_ID names for this process; raises UnknownModelError."""
+        known = [model.name for model in self if model.role == "embedding"]
+        if name not in known:
+            raise UnknownModelError(name, known, "EMBEDDING_MODEL_ID")
+        return self.model(name)
+
     def late_interaction(self, embedding_backend: str, embedding_model_id: str) -> Model:
         """The embedding model that reads pairs in this process; raises UnknownModelError.
 
         It is the one that makes the vectors where that is `local`, too. A server's model lends nobody its files, so
         beside one it is the catalogue's default.
         """
-        return self.model(embedding_model_id) if embedding_backend == "local" else self.default("embedding")
+        return self.embedding(embedding_model_id) if embedding_backend == "local" else self.default("embedding")
 
     @property
     def names(self) -> list[str]:

@@ -32,11 +32,15 @@ class CatalogueError(ModelError):
     """The model catalogue breaks a rule."""
 
 
-class UnknownModelError(CatalogueError):
-    """No stanza of the catalogue has this name."""
+class UnknownModelError(CatalogueError, ValueError):
+    """No stanza of the catalogue has this name, or none for that use; `setting` is the one that names it.
 
-    def __init__(self, name: str, known: list[str]) -> None:
-        super().__init__(f"no model is named {name!r}; the catalogue has {', '.join(known)}")
+    A ValueError too, as any value of a setting that is not allowed.
+    """
+
+    def __init__(self, name: str, known: list[str], setting: str | None = None) -> None:
+        named = "" if setting is None else f"{setting}={name!r}: "
+        super().__init__(f"{named}no model is named {name!r}; the catalogue has {', '.join(known)}")
         self.name = name
 
 

@@ -1,7 +1,8 @@
 """The key that a server which is not ours is shown, from a file and from nowhere else."""
 
 import re
-from pathlib import Path
+
+from .secret_file import secret_text
 
 _KEY = re.compile(r"[\x21-\x7e]+")
 _PLACEHOLDER = re.compile(
@@ -17,10 +18,7 @@ def api_key(setting: str, path: str | None) -> str | None:
     if path is None:
         return None
     named = f"{setting}={path!r}"
-    try:
-        key = Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{named} can not be read ({type(error).__name__})") from None
+    key = secret_text(setting, path)
     if not _KEY.fullmatch(key):
         raise ValueError(f"{named} holds no key: printable ASCII characters without spaces")
     if _PLACEHOLDER.fullmatch(key):

@@ -4,7 +4,6 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
@@ -23,6 +22,7 @@ from .load_limit import LoadLimit
 from .metrics import Metrics
 from .paths import NO_PATHS, Paths
 from .policy import policy_hash
+from .secret_file import secret_text
 from .settings.groups import ProcessSettings
 from .tracing.traces import Traces
 
@@ -173,13 +173,12 @@ def service_token(settings: ProcessSettings) -> str | None:
     """
     if settings.steelyard_service_token_file is None:
         return None
-    named = f"STEELYARD_SERVICE_TOKEN_FILE={settings.steelyard_service_token_file!r}"
-    try:
-        token = Path(settings.steelyard_service_token_file).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{named} can not be read ({type(error).__name__})") from None
+    setting, path = "STEELYARD_SERVICE_TOKEN_FILE", settings.steelyard_service_token_file
+    token = secret_text(setting, path)
     if not _TOKEN.fullmatch(token) or len(set(token)) < _LEAST_DIFFERENT:
-        raise ValueError(f"{named} holds no real token: at least 16 printable ASCII characters without spaces")
+        raise ValueError(
+            f"{setting}={path!r} holds no real token: at least 16 printable ASCII characters without spaces"
+        )
     return token
 
 

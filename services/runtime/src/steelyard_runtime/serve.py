@@ -35,9 +35,13 @@ def run(name: str, settings_class: type[Loaded], port_of: Callable[[Loaded], int
 
     try:
         app = _function(build)(settings)
-        listener = server.listen(settings.steelyard_bind_host, port_of(settings))
     except (ValueError, OSError) as error:
         _refuse(name, error)
+    host, port = settings.steelyard_bind_host, port_of(settings)
+    try:
+        listener = server.listen(host, port)
+    except OSError as error:
+        _refuse(name, f"STEELYARD_BIND_HOST={host!r}, {name.upper()}_PORT={port}: {error}")
     logs.configure(name, settings.steelyard_log_level, app.state.policy_hash)
     server.serve(name, app, listener)
 

@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from .describe import admits_empty, allowed, default_text
 from .names import unknown_names
-from .types import EnvironmentText
+from .types import EnvironmentText, is_unseen
 
 
 class SettingsError(Exception):
@@ -82,6 +82,8 @@ class Settings(BaseSettings):
                 faults[field] = cls._refusal(field, "is empty")
             elif value is not None and value != value.strip():
                 faults[field] = cls._refusal(field, "has spaces around it")
+            elif value is not None and any(map(is_unseen, value)):
+                faults[field] = cls._refusal(field, "has a line break, or another character that can not be seen")
         return faults
 
     @classmethod

@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +18,9 @@ _HOST_NAME = re.compile(
 )
 
 
+_UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_URL_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
+"""With underscores, which Compose's own names of services may have."""
 _STORE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,47}")
 
 
@@ -31,6 +35,14 @@ class EnvironmentText(str):
     """A value as the environment holds it: only this is read as a number or a truth value, never a text from code."""
 
     __slots__ = ()
+
+
+def is_unseen(character: str) -> bool:
+    """Whether nobody can see a character: controls, line breaks, bytes that are no UTF-8, and marks without width.
+
+    A joiner between letters is seen, by what it makes of them.
+    """
+    return character in "\u200b\u2060\ufeff" or unicodedata.category(character) in _UNSEEN
 
 
 def _int_from_text(value: Any) -> Any:
@@ -83,9 +95,30 @@ def _url(value: str) -> str:
         raise ValueError("is not a URL") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise ValueError("is not an http or https URL with a host")
+    if not is_url_host(parts.hostname):
+        raise ValueError("has a host that is neither an IP address nor a host name")
     if "@" in parts.netloc or parts.query or parts.fragment or any(part.isspace() for part in value):
         raise ValueError("has user information, a query, a fragment or a space")
     return value.rstrip("/")
+
+
+def is_url_host(host: str) -> bool:
+    """Whether a URL can have this host: an IP address, or a name, in other letters than ASCII too."""
+    if _is_address(host):
+        return True
+    try:
+        labels = host.removesuffix(".").encode("idna").decode().split(".")
+    except UnicodeError:
+        return False
+    return not labels[-1].isdigit() and all(map(_URL_LABEL.fullmatch, labels))
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _urls(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -99,11 +132,10 @@ def _store_name(value: str) -> str:
 
 
 def _host(value: str) -> str:
-    try:
+    if _is_address(value):
         return str(ipaddress.ip_address(value))
-    except ValueError:
-        if not _HOST_NAME.fullmatch(value):
-            raise ValueError("is neither an IP address nor a host name") from None
+    if not _HOST_NAME.fullmatch(value) or value.rpartition(".")[2].isdigit():
+        raise ValueError("is neither an IP address nor a host name")
     return value
 
 
