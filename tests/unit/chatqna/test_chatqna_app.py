@@ -98,7 +98,7 @@ def test_a_ledger_store_that_is_damaged_keeps_the_gateway_from_starting(tmp_path
         async with served(tmp_path):
             raise AssertionError("started")
 
-    with pytest.raises(LedgerStoreError, match=r"ledgers\.db can not be used"):
+    with pytest.raises(LedgerStoreError, match=r"^LEDGER_PATH=.*ledgers\.db can not be used"):
         asyncio.run(main())
 
 

@@ -1,6 +1,8 @@
 """One request from its body to its events and its ledger, whatever happens on the way."""
 
 import asyncio
+import threading
+from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from steelyard_contracts.chat import InspectRequest
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_contracts.ledger import totals
+from steelyard_runtime import context
 
 from .fakes import QUESTION, SEAL, FakeLlm, words
 from .gateway_bench import Bench, chat, completed, streamed, values
@@ -177,6 +180,29 @@ class TestLedgers:
         assert (done, chunks[-1]["steelyard"]["outcome"]) == ("[DONE]", "degraded")
         ledger = bench.use(lambda gateway: gateway.inspect(InspectRequest(messages=QUESTION)))
         assert (ledger.outcome, ledger.degraded[0].reason) == ("degraded", "ledger_not_kept")
+
+    def test_a_store_that_hangs_does_not_take_the_answer_beyond_its_deadline(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        go, put_all = threading.Event(), LedgerStore.put_all
+
+        def held(store: LedgerStore, ledgers: Sequence[Ledger]) -> list[bool]:
+            go.wait(20)
+            return put_all(store, ledgers)
+
+        monkeypatch.setattr(LedgerStore, "put_all", held)
+
+        async def work(gateway: Gateway) -> dict[str, Any]:
+            body = await completed(gateway)
+            assert context.current().remaining_s() > 0
+            go.set()
+            return body
+
+        body = bench.use(work, deadline_s=8.0)
+        assert body["choices"][0]["message"]["content"] == SEAL
+        assert "ledger_id" not in body["steelyard"]
+        assert [one["reason"] for one in body["steelyard"]["degraded"]] == ["ledger_not_kept"]
+        assert [ledger.answer for ledger in bench.ledgers()] == [SEAL], "kept all the same, once that could be done"
 
     def test_a_store_that_can_not_be_read_is_an_error_and_not_not_found(
         self, bench: Bench, monkeypatch: pytest.MonkeyPatch

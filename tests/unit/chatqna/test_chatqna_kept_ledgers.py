@@ -96,7 +96,43 @@ def test_a_fault_is_told_to_each_and_the_next_is_tried(tmp_path: Path) -> None:
             await kept.keep(made("c"))
 
     run(work)
-    assert store.batches == [["first"], ["a", "b"], ["c"]]
+    assert store.batches == [["first"], ["c"]], "those who wait are told of the fault, and do not wait for their own"
+    workers.close()
+    store.close()
+
+
+def test_an_answer_waits_for_its_ledger_no_longer_than_it_may(tmp_path: Path) -> None:
+    store, workers = Held(tmp_path / "l.db"), Workers("test", 1)
+
+    async def work() -> None:
+        kept = KeptLedgers(store, workers)
+        with pytest.raises(LedgerStoreError, match=r"did not take the ledger within 0\.01 s"):
+            await kept.keep(made("late"), 0.01)
+        store.go.set()
+        await kept.close()
+        assert (await kept.get("late")) is not None, "written all the same"
+
+    run(work)
+    workers.close()
+    store.close()
+
+
+def test_a_fault_that_nobody_expected_keeps_none_of_the_next_waiting(tmp_path: Path) -> None:
+    class Odd(LedgerStore):
+        def put_all(self, ledgers: Sequence[Ledger]) -> list[bool]:
+            if ledgers[0].ledger_id == "odd":
+                raise OverflowError("of a number")
+            return super().put_all(ledgers)
+
+    store, workers = Odd(tmp_path / "l.db", 30, 10**7), Workers("test", 1)
+
+    async def work() -> None:
+        kept = KeptLedgers(store, workers)
+        with pytest.raises(OverflowError):
+            await kept.keep(made("odd"))
+        assert await kept.keep(made("next"))
+
+    run(work)
     workers.close()
     store.close()
 

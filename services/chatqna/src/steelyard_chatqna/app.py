@@ -27,7 +27,7 @@ from .kept_ledgers import KeptLedgers
 from .keys.file import KeyFileError
 from .keys.guard import KeyGuard, LoopbackGuard, unreadable
 from .keys.ring import KeyRing
-from .ledger_store import LedgerStore
+from .ledger_store import LedgerStore, LedgerStoreError
 from .llm.chat_template import TemplateFileError
 from .llm.client import LlmClient
 from .llm.local_tokens import LocalTokenizer
@@ -77,9 +77,12 @@ def build(settings: ChatqnaSettings) -> FastAPI:
             for workers in (keeping, counting):
                 stack.callback(workers.close)
             judging = await stack.enter_async_context(JudgingProcess())
-            store = await keeping.run(
-                LedgerStore, settings.ledger_path, settings.ledger_days, settings.ledger_max_mb * 2**20
-            )
+            try:
+                store = await keeping.run(
+                    LedgerStore, settings.ledger_path, settings.ledger_days, settings.ledger_max_mb * 2**20
+                )
+            except LedgerStoreError as error:
+                raise LedgerStoreError(f"LEDGER_PATH={str(settings.ledger_path)!r}: {error}") from error
             stack.callback(store.close)
             # Closed once more before the store, so that what is being written or read can be.
             stack.callback(keeping.close)

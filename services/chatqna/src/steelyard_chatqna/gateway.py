@@ -30,7 +30,7 @@ from .ask import Ask
 from .condensing import Condenser
 from .conversation import Conversation
 from .documents import Documents
-from .kept_ledgers import KeptLedgers
+from .kept_ledgers import PATIENCE_S, KeptLedgers
 from .ledger_store import LedgerStoreError
 from .parts import Parts
 from .pipeline.evidence import Evidence, gather
@@ -39,6 +39,8 @@ from .sse_reply import DONE, event
 
 _PASSED_ON = (*SamplingFields.model_fields, "top_k", "typical_p", "repetition_penalty")
 _NOT_PASSED_ON = frozenset({"max_tokens", "max_completion_tokens"})
+_MOMENT_S = 0.25
+"""What is left for the ledger of a request whose deadline has passed: a healthy store needs a few milliseconds."""
 _LLAMACPP = {"repetition_penalty": "repeat_penalty"}
 """What llama.cpp calls otherwise; it takes no notice of names that it does not know."""
 
@@ -161,7 +163,7 @@ class Gateway:
         """Whether the ledger was kept; raises LedgerStoreError when it should have been."""
         to_keep = ledger if self.settings.ledger_texts else ledgers.without_texts(ledger)
         try:
-            return await self.kept.keep(to_keep)
+            return await self.kept.keep(to_keep, _patience_s())
         except LedgerStoreError as error:
             logs.get().error("ledger_not_kept", cause=str(error))
             raise
@@ -199,6 +201,12 @@ def _answer_tokens(body: ChatCompletionRequest | ChatQnARequest) -> int | None:
     """The smallest of the limits that the request names, None when it names none."""
     named = (body.max_tokens, body.max_completion_tokens, getattr(body, "max_new_tokens", None))
     return min((limit for limit in named if limit is not None), default=None)
+
+
+def _patience_s() -> float:
+    """How long the request may wait for its ledger: the answer has to leave before its deadline, with or without it."""
+    left_s = context.current().deadline - asyncio.get_running_loop().time()
+    return max(_MOMENT_S, min(PATIENCE_S, left_s / 2))
 
 
 def _not_kept(error: LedgerStoreError) -> Degradation:
