@@ -26,6 +26,9 @@ class ErrorCode(StrEnum):
     BODY_TOO_LARGE = "body_too_large"
     """The body is larger than the service accepts."""
 
+    REQUEST_TOO_SLOW = "request_too_slow"
+    """The body came too slowly, or stopped coming; the connection is closed."""
+
     UNAUTHENTICATED = "unauthenticated"
     """The API key or the service token is missing or wrong."""
 
@@ -175,6 +178,7 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.MALFORMED_JSON: 400,
     ErrorCode.INVALID_REQUEST: 422,
     ErrorCode.BODY_TOO_LARGE: 413,
+    ErrorCode.REQUEST_TOO_SLOW: 408,
     ErrorCode.UNAUTHENTICATED: 401,
     ErrorCode.RATE_LIMITED: 429,
     ErrorCode.SCOPE_FORBIDDEN: 403,

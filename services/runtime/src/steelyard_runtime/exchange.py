@@ -21,6 +21,10 @@ from .tracing.spans import OFF, Part
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _PROBED = frozenset({"/info"})
 """Paths that neighbours look at every few seconds: their spans would hide those of the work."""
+_PATIENCE_S = 20.0
+"""How long a body may keep its reader waiting, who holds one of the service's places meanwhile. Each part earns more."""
+_LEAST_BYTES_S = 4096
+"""Bytes of a body that earn it another second."""
 _MILLISECONDS = re.compile(r"-?[0-9]{1,12}")
 
 
@@ -40,6 +44,7 @@ class Exchange:
         self._body_bytes = body_bytes
         self._policy_hash = policy_hash
         self._received = 0
+        self._waited_s = 0.0
         self._limit: asyncio.Timeout | None = None
         self._watching: asyncio.Task[None] | None = None
 
@@ -111,8 +116,8 @@ class Exchange:
         return getattr(route, "path", "unmatched")
 
     async def receive(self) -> Message:
-        """The server's next message; raises 413 as soon as the body is larger than allowed."""
-        message = await self._receive()
+        """The server's next message; raises 413 once the body is larger than allowed, 408 once it is too slow."""
+        message = await (self._receive() if self._watching is not None else self._part())
         if message["type"] == "http.request":
             self._received += len(message.get("body", b""))
             if self._received > self._body_bytes:
@@ -137,6 +142,19 @@ class Exchange:
                 # What is left to do (closing files, background work) belongs to nobody's waiting time.
                 self._limit.reschedule(None)
         await self._send(message)
+
+    async def _part(self) -> Message:
+        """The next part of the body. Only waiting for it counts: a reader that takes its time is not the client's."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        try:
+            async with asyncio.timeout(_PATIENCE_S + self._received / _LEAST_BYTES_S - self._waited_s):
+                return await self._receive()
+        except TimeoutError:
+            # The rest of the body may come at any time, so that the connection is of no use to another request.
+            raise HTTPException(408, "the body came too slowly", {"Connection": "close"}) from None
+        finally:
+            self._waited_s += clock() - began
 
     async def _watch_client(self) -> None:
         # After the body, the server's next message is that the client has left, or that the reply is complete.

@@ -26,6 +26,7 @@ _UNEXPECTED = "an unexpected error occurred; the log has it under this request i
 _HTTP_CODES = {
     404: ErrorCode.NOT_FOUND,
     405: ErrorCode.METHOD_NOT_ALLOWED,
+    408: ErrorCode.REQUEST_TOO_SLOW,
     413: ErrorCode.BODY_TOO_LARGE,
     415: ErrorCode.UNSUPPORTED_TYPE,
 }
