@@ -52,6 +52,12 @@ OWN: dict[str, dict[str, Any]] = {
     "steelyard_vllm_image": _image("vLLM"),
     "steelyard_prometheus_image": _image("Prometheus"),
     "steelyard_grafana_image": _image("Grafana"),
+    "steelyard_collector_image": _image("the OpenTelemetry collector"),
+    "steelyard_traces_url": {
+        "type": "str",
+        "description": "Base URL of an OTLP/HTTP server that keeps traces; with it, the group observability runs a"
+        " collector that all services of the stack send to.",
+    },
     "steelyard_gateway_address": {"type": "str", "description": "Address of the host that the gateway listens on."},
     "steelyard_gateway_port": {"type": "int", "description": "Port of the host that the gateway listens on."},
     "steelyard_grafana_address": {"type": "str", "description": "Address of the host that Grafana listens on."},
@@ -126,6 +132,7 @@ PASSED_ON = {
     "steelyard_vllm_image": "IMAGE_VLLM",
     "steelyard_prometheus_image": "IMAGE_PROMETHEUS",
     "steelyard_grafana_image": "IMAGE_GRAFANA",
+    "steelyard_collector_image": "IMAGE_COLLECTOR",
     "steelyard_grafana_address": "GRAFANA_ADDRESS",
     "steelyard_grafana_port": "GRAFANA_PORT",
 }

@@ -16,7 +16,7 @@ from typing import Any
 TIERS = ("embedding", "dataprep", "retriever", "reranker", "gateway")
 GROUPS = (*TIERS, "arangodb", "observability")
 _PREFIX = "steelyard_"
-_PEER_PORTS = {"5000", "6000", "7000", "8000", "8529", "15000", "16000", "17000", "18000", "18888"}
+_PEER_PORTS = {"5000", "6000", "7000", "8000", "8529", "4318", "15000", "16000", "17000", "18000", "18888"}
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, never bound
 _COMPARE = {
     "ge": (operator.ge, "at least"),
@@ -66,6 +66,7 @@ _ORDERED = (
     ("steelyard_reranker_top_n", "steelyard_rerank_candidates", operator.le, "at most"),
     ("steelyard_dataprep_max_file_mb", "steelyard_dataprep_max_upload_mb", operator.le, "at most"),
 )
+_URL = re.compile(r"https?://[^\s@?#/]+(/[^\s@?#]*)?")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 _HOST_NAME = re.compile(
     r"(?=.{1,253}\Z)[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*"
@@ -169,6 +170,8 @@ def _own(typed: Variables) -> Iterator[str]:
         yield f"steelyard_root={typed['steelyard_root']} should be an absolute path below /"
     if not _TAG.fullmatch(str(typed.get("steelyard_image_tag", "latest"))):
         yield f"steelyard_image_tag={typed['steelyard_image_tag']!r} should be an image tag such as 0.1.0"
+    if "steelyard_traces_url" in typed and not _URL.fullmatch(str(typed["steelyard_traces_url"])):
+        yield "steelyard_traces_url should be an http or https URL without user information or query"
     for name in ("steelyard_gateway_address", "steelyard_grafana_address"):
         if name in typed and not _is_address(str(typed[name])):
             yield f"{name}={typed[name]!r} should be an IP address of the host"
@@ -195,6 +198,8 @@ def _contradictions(typed: Variables) -> Iterator[str]:
     yield from _model_servers(typed, servers, gpu)
     yield from _needed_secrets(typed)
     yield from _embedding_server(typed)
+    if "steelyard_traces_url" in typed and "steelyard_otel_exporter_otlp_endpoint" in typed:
+        yield "steelyard_otel_exporter_otlp_endpoint is not read beside steelyard_traces_url; take one of them away"
     if ("steelyard_gate_manifest" in typed) != ("steelyard_gate_run" in typed):
         yield "steelyard_gate_manifest and steelyard_gate_run belong together; give the other, or take both away"
     embedded = _truth(typed.get("steelyard_embedded_llm", not gpu))
@@ -274,6 +279,7 @@ def _group_findings(given_to: Mapping[str, Variables], groups: Groups, options: 
             yield f"group {name} is none that places a service; did you mean {near[0]}?"
     members = list(dict.fromkeys(host for tier in TIERS for host in groups.get(tier, ())))
     yield from _databases(given_to, groups)
+    yield from _tracing(given_to, groups)
     if not members:
         return
     yield from _measuring(given_to, groups)
@@ -323,6 +329,21 @@ def _measuring(given_to: Mapping[str, Variables], groups: Groups) -> Iterator[st
                     f"{gateway}: steelyard_gateway_address={address} can not be reached by the group observability"
                     f" ({host}); give it one that {host} reaches, or place observability on {gateway}"
                 )
+
+
+def _tracing(given_to: Mapping[str, Variables], groups: Groups) -> Iterator[str]:
+    stack = {host for name in GROUPS for host in groups.get(name, ())}
+    url_of = {host: given_to[host].get("steelyard_traces_url") for host in given_to}
+    for host, url in url_of.items():
+        if url is not None and not (host in stack and groups.get("observability")):
+            yield (
+                f"{host}: steelyard_traces_url is read in a stack with a host in the group observability, which runs"
+                " the collector; place one, or give steelyard_otel_exporter_otlp_endpoint"
+            )
+    within = {str(url_of[host]) for host in url_of if host in stack}
+    if len(within) > 1 and groups.get("observability"):
+        named = ", ".join(sorted(stack & set(url_of)))
+        yield f"{named}: steelyard_traces_url differs within one stack; give all of them the same"
 
 
 def _placement(given_to: Mapping[str, Variables], groups: Groups) -> Iterator[str]:

@@ -16,6 +16,8 @@ HOSTED = ("tei", "cohere", "pinecone")
 """Values of steelyard_rerank_backend whose server may be outside."""
 _IMAGE = re.compile(r"image: \$\{(IMAGE_([A-Z]+)):-(.+)\}$", re.MULTILINE)
 _VARIABLE = re.compile(r"\$\{(\w+):-([^{}]*)\}")
+_SENDERS = ("embedding", "dataprep", "retriever", "reranker", "gateway")
+"""Groups whose services send traces."""
 _KEY_READERS = {"embedding_api_key": "embedding", "rerank_api_key": "reranker", "llm_api_key": "gateway"}
 """Keys for servers outside, and the group whose service shows each."""
 _OWNED = 12
@@ -49,6 +51,8 @@ def release_files(here: Here, variables: Variables) -> list[str]:
         "links-outside": "dataprep" in mine and variables.get("steelyard_dataprep_link_hosts"),
         "observability": "observability" in mine,
         "observability-peers": "observability" in mine and here["shared"],
+        "traces": "collector" in started,
+        "traces-peers": "collector" in started and here["shared"],
         "peers": here["shared"],
     }
     return [f"compose{'.' * bool(name)}{name}.yaml" for name, holds in wanted.items() if holds]
@@ -70,6 +74,10 @@ def release_env(here: Here, variables: Variables, root: str) -> dict[str, str]:
         env["METRICS_FOLDER"] = f"{root}/metrics"
         env["PROMETHEUS_TARGETS"] = "./targets.json"
         env["GRAFANA_PASSWORD_FILE"] = f"{root}/secrets/grafana_password"
+    if "collector" in started:
+        env["TRACES_URL"] = str(variables["steelyard_traces_url"])
+    elif here["collector"] and mine & {*_SENDERS}:
+        env["OTEL_EXPORTER_OTLP_ENDPOINT"] = here["collector"]
     if "arangodb" in mine or (asks_store and _in_database(here, variables)):
         env["ARANGO_PASSWORD_FILE"] = f"{root}/secrets/arango_password"
     if asks_store and here["database"]:

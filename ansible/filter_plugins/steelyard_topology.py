@@ -14,6 +14,7 @@ TIERS = ("arangodb", *SERVICE_TIERS, "observability")
 """The groups in the order in which they are started and restarted: nobody before those whom it calls."""
 PORTS = {"embedding": 6000, "dataprep": 5000, "retriever": 7000, "reranker": 8000}
 DATABASE_PORT = 8529
+COLLECTOR_PORT = 4318
 BALANCED_BY = 10000
 """What HAProxy's port on a caller is above the service's own."""
 GATEWAY_PORT = 8888
@@ -36,7 +37,7 @@ _MODEL_SERVERS = {
     "packages": {"gateway": ("llm",)},
 }
 """What is started beside the services of a group, and before them."""
-_OTHERS = frozenset({"llm", "tei", "vllm", "embedder"})
+_OTHERS = frozenset({"llm", "tei", "vllm", "embedder", "collector"})
 
 Groups = Mapping[str, Sequence[str]]
 
@@ -75,13 +76,18 @@ def topology(
     """What one host must know about the stack; `variables` are the host's own.
 
     `tiers` are its groups, `services` the Compose services of each, `peers` the environment variables with the URLs of
-    services elsewhere, `database` the URL of the group arangodb's host when that is another, `balanced` what its
-    HAProxy stands in front of, `shared` whether it has peers at all.
+    services elsewhere, `database` the URL of the group arangodb's host when that is another, `collector` likewise of
+    the collector in the group observability, `balanced` what its HAProxy stands in front of, `shared` whether it has
+    peers at all.
     """
     given = variables or {}
     mine = tiers(host, groups)
     members = stack(groups) if host in stack(groups) else [host]
-    beside = {**_MODEL_SERVERS[str(given.get("steelyard_model_servers", "packages"))], **_embedder(given)}
+    beside = {
+        **_MODEL_SERVERS[str(given.get("steelyard_model_servers", "packages"))],
+        **_embedder(given),
+        **_collector(given),
+    }
     embedded = str(given.get("steelyard_embedded_llm", True)).lower() in {"true", "yes", "on", "1"}
     services = {
         tier: [
@@ -106,13 +112,15 @@ def topology(
         peers[f"{tier.upper()}_PEER_URL"] = f"http://{bracketed(address)}:{port}"
     gateways = list(groups.get("gateway", ())) if len(members) > 1 else []
     behind = "gateway" in mine and len(gateways) > 1
-    databases = [name for name in groups.get("arangodb", ()) if host in members]
-    away = [bracketed(address_of[name]) for name in databases if host not in databases]
+    collects = _elsewhere("observability", host, groups, address_of) if _collector(given) else []
     return {
         "tiers": mine,
         "services": services,
         "peers": peers,
-        "database": ",".join(f"http://{address}:{DATABASE_PORT}" for address in away),
+        "database": ",".join(
+            f"http://{address}:{DATABASE_PORT}" for address in _elsewhere("arangodb", host, groups, address_of)
+        ),
+        "collector": f"http://{collects[0]}:{COLLECTOR_PORT}" if collects else "",
         "balanced": balanced,
         "gateways": [_server(name, address_of, GATEWAY_BEHIND_PORT) for name in gateways] if behind else [],
         "shared": len(members) > 1,
@@ -123,6 +131,19 @@ def _embedder(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """TEI beside the embedding service, where that asks one and is told of none elsewhere."""
     wanted = given.get("steelyard_embedding_backend") == "tei" and not given.get("steelyard_embedding_server_url")
     return {"embedding": ("embedder",)} if wanted else {}
+
+
+def _collector(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The collector of traces beside the measurements, where somebody keeps what it passes on."""
+    return {"observability": ("collector",)} if given.get("steelyard_traces_url") else {}
+
+
+def _elsewhere(tier: str, host: str, groups: Groups, address_of: Mapping[str, str]) -> list[str]:
+    """The addresses of a group's hosts, none for one of themselves and for a host outside of their stack."""
+    hosts = groups.get(tier, ())
+    if host in hosts or host not in stack(groups):
+        return []
+    return [bracketed(address_of[name]) for name in hosts]
 
 
 def asked(here: Mapping[str, Any], tags: Iterable[str]) -> list[str]:

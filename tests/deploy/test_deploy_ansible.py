@@ -70,6 +70,7 @@ def test_defaults_are_only_the_roles_own() -> None:
         "steelyard_api_keys_source",
         "steelyard_arango_password",
         "steelyard_arangodb_image",
+        "steelyard_collector_image",
         "steelyard_embedder_image",
         "steelyard_embedding_api_key",
         "steelyard_embedding_tokenizer_folder",
@@ -88,6 +89,7 @@ def test_defaults_are_only_the_roles_own() -> None:
         "steelyard_service_token",
         "steelyard_tei_image",
         "steelyard_tokenizer_folder",
+        "steelyard_traces_url",
         "steelyard_verify_key",
         "steelyard_vllm_image",
     }

@@ -66,15 +66,25 @@ def test_every_overlay_is_in_a_combination_but_those_of_several_hosts() -> None:
     assert there - combined == {path for path in there if path.endswith("peers.yaml")}
 
 
-def test_the_database_and_prometheus_reach_other_hosts_by_the_network_of_peers_alone() -> None:
-    overlays = ("arangodb", "arangodb-peers", "observability", "observability-peers", "peers")
+def test_the_database_the_collector_and_prometheus_reach_other_hosts_by_the_network_of_peers_alone() -> None:
+    overlays = (
+        "arangodb",
+        "arangodb-peers",
+        "observability",
+        "observability-peers",
+        "traces",
+        "traces-peers",
+        "peers",
+    )
     services = merged(*overlays, PEER_ADDRESS="10.0.0.1")
     assert services["arangodb"]["ports"] == ["10.0.0.1:8529:8529"]
     assert services["prometheus"]["ports"] == []
-    assert [set(services[name]["networks"]) for name in ("arangodb", "prometheus", "grafana")] == [
+    assert services["collector"]["ports"] == ["10.0.0.1:4318:4318"]
+    assert [set(services[name]["networks"]) for name in ("arangodb", "prometheus", "grafana", "collector")] == [
         {"database", "peers"},
         {"backend", "metrics", "peers"},
         {"metrics", "edge"},
+        {"backend", "outside", "peers"},
     ]
 
 

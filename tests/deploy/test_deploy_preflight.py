@@ -148,6 +148,20 @@ WRONG_GROUPS: list[tuple[dict[str, list[str]], dict[str, dict[str, Any]], str]] 
     ({"arangodb": ["a"]}, {"b": {"steelyard_arango_url": "http://x"}}, "b: steelyard_arango_url is not read beside"),
     ({}, {"b": {"steelyard_arango_password": "of-another-1"}}, "a, b: steelyard_arango_password differs within"),
     ({"observability": ["b"]}, {}, "a: steelyard_gateway_address=127.0.0.1 can not be reached by the group obs"),
+    ({}, {"b": {"steelyard_traces_url": "http://t"}}, "b: steelyard_traces_url is read in a stack with a host in the"),
+    (
+        {"observability": ["a"]},
+        {
+            "a": {"steelyard_traces_url": "http://t", "steelyard_otel_exporter_otlp_endpoint": "http://c:4318"},
+            "b": {"steelyard_traces_url": "http://t"},
+        },
+        "a: steelyard_otel_exporter_otlp_endpoint is not read beside steelyard_traces_url",
+    ),
+    (
+        {"observability": ["a"]},
+        {"b": {"steelyard_traces_url": "http://t"}},
+        "a, b: steelyard_traces_url differs within one stack",
+    ),
     ({}, {"b": {"steelyard_address": "10.0.0.1"}}, "b: steelyard_address=10.0.0.1 is that of a as well"),
     ({}, {"b": {"steelyard_address": "127.0.0.1"}}, "b: steelyard_address=127.0.0.1 is another host to each"),
     ({}, {"b": {"steelyard_address": "localhost"}}, "b: steelyard_address=localhost is another host to each"),

@@ -34,6 +34,7 @@ def env(host: str, groups: dict[str, list[str]], **variables: Any) -> dict[str, 
     return found
 
 
+TRACES = {"traces_url": "https://traces.example.org"}
 EMBEDDER = {"embedding_backend": "tei", "embedding_tokenizer_folder": "/srv/t"}
 
 
@@ -60,6 +61,9 @@ EMBEDDER = {"embedding_backend": "tei", "embedding_tokenizer_folder": "/srv/t"}
         ({}, {"dataprep_link_hosts": ""}, ["embedded"]),
         ({**EVERYWHERE, "arangodb": ["b"]}, {}, ["embedded", "store-outside", "peers"]),
         ({**EVERYWHERE, "observability": ["b"]}, {}, ["embedded", "peers"]),
+        ({**EVERYWHERE, "observability": ["b"]}, TRACES, ["embedded", "peers"]),
+        ({"observability": ["a"]}, TRACES, ["embedded", "observability", "traces"]),
+        ({}, TRACES, ["embedded"]),
     ],
 )
 def test_the_files_of_a_host(groups: dict[str, list[str]], variables: dict[str, Any], wanted: list[str]) -> None:
@@ -83,6 +87,19 @@ def test_a_host_of_its_own_for_the_database_or_the_measurements_runs_nothing_els
 ) -> None:
     assert files("b", {**EVERYWHERE, **groups}) == wanted
     assert here("b", {**EVERYWHERE, **groups})["services"] == services
+
+
+def test_the_collector_is_beside_the_measurements_and_services_elsewhere_are_told_where() -> None:
+    groups = {**EVERYWHERE, "observability": ["b"]}
+    assert here("b", groups, **TRACES)["services"] == {"observability": ["collector", "prometheus", "grafana"]}
+    assert files("b", groups, **TRACES) == ["observability", "observability-peers", "traces", "traces-peers", "peers"]
+    assert env("a", groups, **TRACES) == {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://10.0.0.2:4318"}
+    assert env("b", groups, **TRACES)["TRACES_URL"] == TRACES["traces_url"]
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT" not in env("b", groups, **TRACES), "the overlay names the one beside it"
+    assert env("a", groups) == {}, "without a server that keeps traces there is none"
+    alone = env("a", {"observability": ["a"]}, **TRACES)
+    assert (alone["TRACES_URL"], "OTEL_EXPORTER_OTLP_ENDPOINT" in alone) == (TRACES["traces_url"], False)
+    assert TOPOLOGY.topology("c", groups, {**ADDRESSES, "c": "10.0.0.3"}, named(TRACES))["collector"] == ""
 
 
 def test_model_servers_start_before_what_asks_them() -> None:

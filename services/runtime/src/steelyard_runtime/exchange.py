@@ -22,7 +22,7 @@ _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _PROBED = frozenset({"/info"})
 """Paths that neighbours look at every few seconds: their spans would hide those of the work."""
 _PATIENCE_S = 20.0
-"""How long a body may keep its reader waiting, who holds one of the service's places meanwhile. Each part earns more."""
+"""How long a body may keep its reader waiting, who holds one of the service's places; each part earns more."""
 _LEAST_BYTES_S = 4096
 """Bytes of a body that earn it another second."""
 _MILLISECONDS = re.compile(r"-?[0-9]{1,12}")
