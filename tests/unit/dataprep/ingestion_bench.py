@@ -41,7 +41,10 @@ class FakeEmbedding:
     async def get_json(self, _path: str, _timeout_s: float) -> Any:
         return {"limits": {"max_tokens": self.max_tokens}, "models": {"embedding": self.model}}
 
-    async def post(self, _path: str, request: EmbeddingRequest, _reply: type[EmbeddingResponse]) -> EmbeddingResponse:
+    async def post(
+        self, _path: str, request: EmbeddingRequest, _reply: type[EmbeddingResponse], *, share: float
+    ) -> EmbeddingResponse:
+        del share
         texts = list(request.input)
         self.batches.append(texts)
         data = [
@@ -87,6 +90,7 @@ class Bench:
             ChunkMeasure("words", max_tokens + 2),
             self.intakes,
             Quarantine(path.with_name("quarantine"), ParseLimits()),
+            120.0,
         )
         self.catalogue = Catalogue(self.reader, self.writer, self.intakes, ("public",))
 

@@ -92,7 +92,18 @@ def build(settings: DataprepSettings) -> FastAPI:
             # Beside the store, because it has to outlive the process as the documents do.
             quarantine = Quarantine(settings.store_path.with_name(f"{settings.store_path.name}.quarantine"), limits)
             parser = await stack.enter_async_context(IsolatedParser(tokenizer.path, size, limits))
-            ingestion = Ingestion(reader, writer, embedding, workers, parser, size, measure, intakes, quarantine)
+            ingestion = Ingestion(
+                reader,
+                writer,
+                embedding,
+                workers,
+                parser,
+                size,
+                measure,
+                intakes,
+                quarantine,
+                settings.steelyard_request_timeout_s,
+            )
             fetcher = await stack.enter_async_context(LinkFetcher(links, limits.max_input_bytes))
             keeping = Workers("jobs", threads=1)
             store = JobStore(settings.store_path.with_name(f"{settings.store_path.name}.jobs"))

@@ -16,6 +16,7 @@ from steelyard_contracts.embeddings import (
 )
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
+from steelyard_runtime import context
 from steelyard_runtime.http import Upstream
 from steelyard_store.model_identity import ModelIdentity
 
@@ -67,13 +68,17 @@ async def running_model(embedding: Upstream, measure: ChunkMeasure) -> ModelIden
     return running
 
 
-async def embed(embedding: Upstream, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-    """Vectors of all texts, float32 [len(texts), d], in their order; raises UpstreamError."""
+async def embed(embedding: Upstream, texts: Sequence[str], batch_s: float) -> npt.NDArray[np.float32]:
+    """Vectors of all texts, float32 [len(texts), d], in their order; raises UpstreamError.
+
+    Each batch is waited for `batch_s` at most: a reply that got lost would hold up every file that waits in the line.
+    """
     rows: list[npt.NDArray[np.float32]] = []
     for start in range(0, len(texts), _BATCH):
         batch = list(texts[start : start + _BATCH])
         request = EmbeddingRequest(input=batch, encoding_format="base64")
-        reply = await embedding.post("/v1/embeddings", request, EmbeddingResponse)
+        left_s = context.remaining_s() or batch_s
+        reply = await embedding.post("/v1/embeddings", request, EmbeddingResponse, share=min(1.0, batch_s / left_s))
         if [entry.index for entry in reply.data] != list(range(len(batch))):
             raise UpstreamError(
                 ErrorCode.UPSTREAM_BAD_REPLY,

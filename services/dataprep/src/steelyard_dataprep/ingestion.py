@@ -70,7 +70,9 @@ class Ingestion:
         measure: ChunkMeasure,
         intakes: Intakes,
         quarantine: Quarantine,
+        batch_s: float,
     ) -> None:
+        """`batch_s` is how long the embedding service may take for a batch of texts."""
         self._reader = reader
         self._writer = writer
         self._embedding = embedding
@@ -80,6 +82,7 @@ class Ingestion:
         self._measure = measure
         self._intakes = intakes
         self._quarantine = quarantine
+        self._batch_s = batch_s
         self._model: ModelIdentity | None = None
 
     async def prepare(self) -> None:
@@ -161,7 +164,8 @@ class Ingestion:
                 notes=list(known.notes),
             )
         prepared = await self._prepare(source, content_sha256)
-        vectors = await embed(self._embedding, await self._workers.run(texts_to_embed, prepared))
+        texts = await self._workers.run(texts_to_embed, prepared)
+        vectors = await embed(self._embedding, texts, self._batch_s)
         identity = Identity(its_id, its_revision, name, scope, content_sha256, len(data))
         whole = await self._workers.run(publication, prepared, identity, vectors)
         async with self._intakes.publishing(intake):
