@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy
 
-from .grounding.sentences import split_sentences
+from .grounding.sentences import may_have_ended, split_sentences
 from .verdict import Verdict
 
 
@@ -51,7 +51,8 @@ class AnswerGate:
 
     async def _has_supported_sentence(self) -> bool:
         """Judge the answer up to its last complete sentence, when there is one more than before."""
-        sentences = split_sentences(self.text[self._judged :])
+        text = self.text[self._judged :]
+        sentences = split_sentences(text) if may_have_ended(text) else []
         if len(sentences) < 2:
             return False
         self._judged += sentences[-1].start

@@ -85,7 +85,8 @@ def test_judging_changes_nothing_of_what_is_remembered() -> None:
 
 
 def state(index: ChunkIndex) -> list[object]:
-    return [index.sentences, index.codes, index.places, index.identifiers, index.under, vars(index.values)]
+    places = {key: index.places(key) for key in index.keys}
+    return [index.sentences, index.codes, places, index.identifiers, index.under, vars(index.values)]
 
 
 def test_few_chunks_are_remembered_and_the_last_used_stay() -> None:

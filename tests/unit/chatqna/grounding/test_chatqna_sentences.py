@@ -2,7 +2,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from steelyard_chatqna.grounding.sentences import split_sentences
+from steelyard_chatqna.grounding.sentences import may_have_ended, split_sentences
 
 PIECES = st.sampled_from(
     [
@@ -110,3 +110,8 @@ def test_splits(text: str, expected: list[str]) -> None:
 def test_rows_and_blocks_are_marked() -> None:
     sentences = split_sentences("Intro. More.\n| a | b |\n| 1 | 2 |")
     assert [(s.block, s.row) for s in sentences] == [(0, False), (0, False), (1, True), (2, True)]
+
+
+@given(TEXTS)
+def test_what_can_not_have_ended_is_one_sentence(text: str) -> None:
+    assert may_have_ended(text) or len(split_sentences(text)) <= 1

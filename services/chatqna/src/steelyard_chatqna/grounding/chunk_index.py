@@ -1,7 +1,7 @@
 """What stands where in one chunk: a function of its text alone, so that all answers that rest on it share one."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from .chunks import ReadChunk, ReadSentence
@@ -15,47 +15,62 @@ from .values import Values
 class ChunkIndex:
     """The sentences of a chunk by number, and for every fact the sentences that hold it.
 
-    `places` has the facts of a key by sentence, in order; facts that say the same in one part of a sentence are one.
-    `identifiers` are those of each sentence that it does not deny, `under` the sentences below each heading or head of
-    a table, `codes` the languages of the sentences. Several threads read it at once, and nobody changes it.
+    `keys` are those of its facts, each with where they stand in order; `identifiers` those of each sentence that it
+    does not deny, `under` the sentences below each heading or head of a table, `codes` the languages of the sentences.
+    Several threads read it at once, and nobody changes it; what only some answers need is made when it is first asked
+    for, the same by whichever thread.
     """
 
     def __init__(self, chunk: ReadChunk) -> None:
         self.language: Language = chunk.language
         self.sentences: Sequence[ReadSentence] = chunk.sentences
         self.codes = [sentence.language.code for sentence in chunk.sentences]
-        self.places: dict[str, dict[int, tuple[Fact, ...]]] = {}
         self.identifiers: dict[int, tuple[Fact, ...]] = {}
         self.under: dict[int, list[int]] = {}
-        self.values = Values(chunk.sentences)
         self._dates: list[tuple[int, Fact]] = []
+        self._values: list[tuple[int, Fact]] = []
+        self.keys: dict[str, list[tuple[int, Fact]]] = {}
+        self._places: dict[str, dict[int, tuple[Fact, ...]]] = {}
         for number, sentence in enumerate(chunk.sentences):
             for heading in sentence.heading:
                 self.under.setdefault(heading, []).append(number)
-            for fact in sentence.facts.facts:
-                self._add(number, fact)
-        self._vocabulary = sorted(self.places)
+            self._add(number, sentence.facts.facts)
+        self._vocabulary = sorted(self.keys)
 
-    def _add(self, number: int, fact: Fact) -> None:
-        kind = fact.kind
-        if kind is Kind.NUMBER:
-            return
-        if kind is Kind.DATE:
-            self._dates.append((number, fact))
-            return
-        if kind is Kind.IDENTIFIER and not fact.negated:
-            self.identifiers[number] = (*self.identifiers.get(number, ()), fact)
-        alone = (fact,)
-        for key in keys_of(fact):
-            held = self.places.get(key)
-            if held is None:
-                self.places[key] = {number: alone}
+    def _add(self, number: int, facts: Sequence[Fact]) -> None:
+        known = self.keys
+        for fact in facts:
+            kind = fact.kind
+            place = (number, fact)
+            if kind is Kind.NUMBER:
+                self._values.append(place)
                 continue
-            before = held.get(number)
-            if before is None:
-                held[number] = alone
-            elif before[-1].part != fact.part or before[-1].clause != fact.clause or before[-1].negated != fact.negated:
-                held[number] = before + alone
+            if kind is Kind.DATE:
+                self._values.append(place)
+                self._dates.append(place)
+                continue
+            if kind is Kind.IDENTIFIER:
+                self._values.append(place)
+                if not fact.negated:
+                    self.identifiers[number] = (*self.identifiers.get(number, ()), fact)
+            for key in keys_of(fact):
+                held = known.get(key)
+                if held is None:
+                    known[key] = [place]
+                else:
+                    held.append(place)
+
+    def places(self, key: str) -> Mapping[int, tuple[Fact, ...]]:
+        """Return the facts of one of `keys` by sentence; those that say the same in one part of a sentence are one."""
+        places = self._places.get(key)
+        if places is None:
+            places = self._places[key] = _by_sentence(self.keys[key])
+        return places
+
+    @cached_property
+    def values(self) -> Values:
+        """The numbers and identifiers of the chunk."""
+        return Values(self.sentences, self._values)
 
     def dated(self, dates: Sequence[Date]) -> dict[int, tuple[Fact, ...]]:
         """Return the dates that one of `dates`, the readings of one, is or is a part of, by their sentences."""
@@ -89,4 +104,17 @@ class ChunkIndex:
 
     @cached_property
     def _backwards(self) -> list[str]:
-        return sorted(key[::-1] for key in self.places)
+        return sorted(key[::-1] for key in self.keys)
+
+
+def _by_sentence(stands: Sequence[tuple[int, Fact]]) -> dict[int, tuple[Fact, ...]]:
+    places: dict[int, tuple[Fact, ...]] = {}
+    for number, fact in stands:
+        before = places.get(number)
+        if before is None:
+            places[number] = (fact,)
+            continue
+        last = before[-1]
+        if last.part != fact.part or last.clause != fact.clause or last.negated != fact.negated:
+            places[number] = (*before, fact)
+    return places

@@ -98,20 +98,25 @@ class Coverage:
         """Return the evidence sentences that hold most of the claim, best first."""
         known = [(found, found.places, found.value) for found in group if found.places]
         direct: dict[int, float] = {}
+        whole = 0.0
         for _, places, value in known:
+            whole += value
             for place in places:
                 direct[place] = direct.get(place, 0.0) + value
         likely = sorted(direct, key=direct.__getitem__, reverse=True)[:_LIKELY]
         context = [(found.places, _REST * found.value) for found in sentence if found.places] + self._asked
         ranked = []
         for main in likely:
-            near = self._index.sentence(main).near
-            covered = 0.0
-            for found, places, value in known:
-                if main in places:
-                    covered += value
-                elif found.fact.kind not in _ITSELF:
-                    covered += self._share_around(found, main, near) * value
+            covered = direct[main]
+            if covered != whole:
+                # Added up afresh, in the order of the claim: what is near counts between what is there.
+                near = self._index.sentence(main).near
+                covered = 0.0
+                for found, places, value in known:
+                    if main in places:
+                        covered += value
+                    elif found.fact.kind not in _ITSELF:
+                        covered += self._share_around(found, main, near) * value
             score = covered
             for places, value in context:
                 if main in places:

@@ -125,9 +125,8 @@ class EvidenceIndex:
         found: dict[int, tuple[Fact, ...]] = {}
         for key in keys:
             for first, index in self._parts:
-                held = index.places.get(key)
-                if held is not None:
-                    _add(found, held, first)
+                if key in index.keys:
+                    _add(found, index.places(key), first)
         return found
 
     def _find_quantity(self, quantity: Quantity) -> Places:

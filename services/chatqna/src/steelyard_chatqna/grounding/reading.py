@@ -23,6 +23,13 @@ _TOKEN = re.compile(
     rf"(?P<run>{_PART}(?:[-_./'·&+]{_PART})*)|(?P<clause>[,;()|،؛、。「」]|:(?!\d)|(?<=\s)-(?=\s))|"
     r"(?P<mark>\[\d{1,3}(?:\s*[,;]\s*\d{1,3})*\])|(?P<han>[\u3400-\u9fff々〇]+)|(?P<kana>[\u30a1-\u30fc\uff66-\uff9f]{2,})"
 )
+_ASCII_TOKEN = re.compile(
+    r"(?P<run>\w++(?:[-_./'&+]\w++)*+)|(?P<clause>[,;()|]|:(?!\d)|(?<=\s)-(?=\s))|"
+    r"(?P<mark>\[\d{1,3}(?:\s*[,;]\s*\d{1,3})*\])",
+    re.ASCII,
+)
+"""What `_TOKEN` is where only ASCII stands, in two thirds of its time."""
+
 _TIME = re.compile(r"(\d{1,2}):(\d{2}(?::\d{2})?)(?!\d)(?:\s?([ap])\.?m\b\.?)?", re.IGNORECASE)
 _LIST_MARK = re.compile(r"(?:[-*+•‣▪]|#{1,6}|\(?\d{1,3}[.)])\s+")
 _RANGE = re.compile(r"\s*(?:-|~|x|×|to|and|or|bis|und|oder|至|から|到|或|إلى|و)\s*")
@@ -30,7 +37,8 @@ _DAYS = re.compile(r"\s*(?:-|~|to|through|until|till|bis|至|到|から|إلى)\
 _SHORT_NUMBER = re.compile(r"\d{1,3}")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|s|er|te|ten|ter|tes)(?![^\W\d_])")
 _COMPOUND = re.compile(r"\s+|\s*,\s*|\s+(?:and|und)\s+")
-_LOOK_AHEAD = re.compile(r"\s+([^\W\d_']+)(?:\s+([^\W\d_']+))?(?:\s+([^\W\d_']+))?")
+_ONE_WORD = re.compile(r"\s+[^\W\d_']+")
+_THREE_WORDS = re.compile(r"(?:\s+[^\W\d_']+){1,3}")
 _SPACE = re.compile(r"[ -](?=\S)")
 _AFTER_PARTICLE = re.compile(r"\s*(?:[,.;:!،]|-|\Z)")
 _CHINESE_SEPARATOR = re.compile("|".join(sorted(CHINESE.function_words, key=lambda word: (-len(word), word))))
@@ -72,18 +80,28 @@ class _Reader:
         self._denied_from: dict[int, int] = {}
         self._first_word = True
         self._text = text if language.negation_pattern is None else self._blank_negations(text, language)
+        self._tokens = _ASCII_TOKEN if text.isascii() else _TOKEN
 
     def read(self) -> Facts:
         """Read the tokens in order. One that is longer than what was understood of it is taken up where that ends."""
-        text = self._text
+        text, code = self._text, self._code
         mark = _LIST_MARK.match(text, self._start, self._end)
         position = self._start if mark is None else mark.end()
-        for match in _TOKEN.finditer(text, position, self._end):
+        for match in self._tokens.finditer(text, position, self._end):
             start, end = match.span()
             if start >= position:
+                if match.lastgroup == "run" and not text[start].isdecimal():
+                    # Nearly every token is a plain word or says nothing: what is left to `_token` is the rest.
+                    content = run_of(match[0], code).content
+                    if content is not None:
+                        if content:
+                            self._contents(content, start)
+                        self._first_word = False
+                        position = end
+                        continue
                 position = self._token(match, start, end)
             while position < end:
-                rest = _TOKEN.search(text, position, end)
+                rest = self._tokens.search(text, position, end)
                 position = end if rest is None else self._token(rest, *rest.span())
         if self._language.negation_pattern is not None:
             for low, high in self._cues:
@@ -255,14 +273,15 @@ class _Reader:
     def _structure(self, form: str, start: int, end: int) -> None:
         """Note what the word does to its clause: begin a new one, deny it, or deny the rest of it."""
         language = self._language
-        ahead = _LOOK_AHEAD.match(self._text, end, self._end)
-        following = () if ahead is None else tuple(fold(word) for word in ahead.groups() if word)
-        if form in language.contrasts or (form in language.coordinators and not language.finite.isdisjoint(following)):
+        if form in language.contrasts:
             self._next_clause(start)
         elif form in language.coordinators:
-            self._part += 1
+            if language.finite.isdisjoint(self._following(end, _THREE_WORDS)):
+                self._part += 1
+            else:
+                self._next_clause(start)
         if form in language.negations:
-            if following[:1] and following[0] in _NOT_ONLY:
+            if not _NOT_ONLY.isdisjoint(self._following(end, _ONE_WORD)):
                 return
             self._cues.append((start, end))
             self._deny(self._clause, end)
@@ -272,6 +291,11 @@ class _Reader:
         elif form in language.local_negations:
             self._cues.append((start, end))
             self._denied_from[self._clause] = end
+
+    def _following(self, end: int, ahead: re.Pattern[str]) -> list[str]:
+        """The words behind a word that ends at `end`, folded, as many as `ahead` looks for."""
+        words = ahead.match(self._text, end, self._end)
+        return [] if words is None else [fold(word) for word in words[0].split()]
 
     def _han(self, match: re.Match[str]) -> int:
         start, end = match.span()

@@ -47,5 +47,5 @@ class RememberedChunks:
             self._known.clear()
 
 
-REMEMBERED = RememberedChunks(most=128, characters=500_000)
+REMEMBERED = RememberedChunks(most=150, characters=500_000)
 """The chunks of all answers of this process. Reading them is two thirds of the work, and memory is what it costs."""

@@ -17,6 +17,7 @@ _STOPS = ".!?…؟۔।"
 _SENTENCE_END = re.compile(
     rf"[{_FULL_WIDTH_STOPS}]+[{re.escape(_CLOSERS)}]*|[{_STOPS}]+[{re.escape(_CLOSERS)}]*(?=\s|$)|[؟۔।]+"
 )
+_ANY_END = re.compile(rf"[\n\r\u2028\u2029{_FULL_WIDTH_STOPS}{_STOPS}]")
 _LIST_MARK = re.compile(r"\s*(?:[-*+•‣▪–]|\(?\d{1,3}[.)]|\(?[A-Za-z][.)])\s+\S")
 _LIST_MARK_ONLY = re.compile(r"\s*(?:\d{1,3}|[A-Za-z])\.\Z")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
@@ -39,6 +40,11 @@ class Sentence:
     end: int
     block: int
     row: bool = False
+
+
+def may_have_ended(text: str) -> bool:
+    """Whether `text` can be more than one sentence: a quick look, which saves the growing answer from being split."""
+    return _ANY_END.search(text) is not None
 
 
 def split_sentences(text: str) -> list[Sentence]:

@@ -1,6 +1,6 @@
 """The numbers and identifiers of one chunk, by what they are and by what they could be taken for."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -20,21 +20,21 @@ class Value(NamedTuple):
 class Values:
     """What equals a quantity in one chunk, and what rivals a value there; never changed once it is made.
 
-    A value that stands in ten sentences is compared once: `_by_sort` has the values of a sort by what they say.
+    `values` are the numbers, identifiers and dates of its `sentences`, in order, with the number of their sentence. One
+    that stands in ten sentences is compared once: `_by_sort` has the values of a sort by what they say.
     """
 
-    def __init__(self, sentences: Sequence[ReadSentence]) -> None:
+    def __init__(self, sentences: Sequence[ReadSentence], values: Iterable[tuple[int, Fact]]) -> None:
         self._sentences = sentences
         self._by_sort: dict[str, dict[tuple[object, ...], list[Value]]] = {}
         self._by_number: dict[Decimal, list[Value]] = {}
         self._beside_units: list[tuple[Value, list[Unit]]] = []
-        for number, sentence in enumerate(sentences):
-            for fact in sentence.facts.facts:
-                if fact.kind is Kind.NUMBER or fact.kind is Kind.IDENTIFIER:
-                    self._add(number, fact)
-                elif fact.kind is Kind.DATE and (year := fact.dates[0].year) is not None:
-                    bare = Quantity(frozenset({Decimal(year)}), None, fact.end)
-                    self._add(number, fact._replace(kind=Kind.NUMBER, quantity=bare))
+        for number, fact in values:
+            if fact.kind is not Kind.DATE:
+                self._add(number, fact)
+            elif (year := fact.dates[0].year) is not None:
+                bare = Quantity(frozenset({Decimal(year)}), None, fact.end)
+                self._add(number, fact._replace(kind=Kind.NUMBER, quantity=bare))
 
     def _add(self, number: int, fact: Fact) -> None:
         value = Value(number, fact)
