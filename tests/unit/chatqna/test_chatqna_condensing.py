@@ -65,6 +65,32 @@ def test_its_white_space_is_folded() -> None:
     assert sought(FakeLlm([f"\n  {ALONE}", "\n"])).query == ALONE
 
 
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ["<think>\n\n</think>\n\n" + ALONE],
+        words(f"<think> They mean the AX-200, or not. </think> {ALONE}"),
+        ["<thin", "king>x</thinking>", ALONE],
+        ["\n</think>\n", ALONE],
+        ["<think>" + "so " * MAX_CHARACTERS, "</think>" + ALONE],
+    ],
+)
+def test_what_the_model_thinks_aloud_first_is_no_part_of_the_question(pieces: list[str]) -> None:
+    assert sought(FakeLlm(pieces)) == Sought(ALONE)
+
+
+def test_what_only_looks_like_thinking_is_the_question() -> None:
+    question = "<thin How often are the gland bolts of the AX-104 checked?"
+    assert sought(FakeLlm([question])) == Sought(question)
+
+
+def test_thoughts_that_are_all_there_is_are_no_question() -> None:
+    found = sought(FakeLlm(["<think>How often are the gland bolts of the AX-104 checked?"]))
+    assert reason(found) == ErrorCode.UPSTREAM_BAD_REPLY
+    assert found.degraded is not None
+    assert "is empty" in found.degraded.detail
+
+
 def test_a_first_question_is_sought_as_it_stands_and_no_model_is_asked() -> None:
     llm = FakeLlm(words(ALONE))
     assert sought(llm, history=()) == Sought(QUESTION)

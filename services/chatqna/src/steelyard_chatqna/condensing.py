@@ -20,6 +20,7 @@ from .conversation import Conversation
 from .judging.process import JudgingProcess
 from .llm.client import LlmClient
 from .llm.tokens import TokenCounter
+from .thinking import ThinkingFilter
 
 MAX_TURNS = 8
 """Turns before the question that are looked at; what a question leaves out was said shortly before."""
@@ -71,15 +72,16 @@ class Condenser:
 
     async def _condensed(self, conversation: Conversation) -> str:
         text, finish_reason = "", ""
+        thinking = ThinkingFilter()
         async with self._llm.chat(await self._messages(conversation), _SAMPLING) as reads:
             async for deltas in reads:
-                text += "".join(delta.text for delta in deltas)
+                text += thinking.feed("".join(delta.text for delta in deltas))
                 finish_reason = next((delta.finish_reason for delta in deltas if delta.finish_reason), finish_reason)
                 if len(text) > MAX_CHARACTERS:
                     raise _unusable(f"has more than {MAX_CHARACTERS} characters")
         if finish_reason == "length":
             raise _unusable(f"has more than {MAX_TOKENS} tokens")
-        query = " ".join(text.split())
+        query = " ".join((text + thinking.finish()).split())
         if not query:
             raise _unusable("is empty")
         history = "\n".join(turn.text for turn in conversation.history)
