@@ -48,3 +48,18 @@ def test_documents_are_deleted_one_by_one(double):
     assert said["faults"][0]["document"] == "absent"
     assert said["faults"][0]["code"] == "not_found"
     assert CliRunner().invoke(app, ["documents", "delete", "a.md", "--url", double.url]).stdout == "deleted id-a.md\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["delete", "a.md", ""], "DOCUMENT"),
+        (["delete", "a.md", "--scope", ""], "--scope"),
+        (["list", "--scope", ""], "--scope"),
+    ],
+)
+def test_what_the_contract_refuses_is_said_by_its_option_before_anything_is_asked(double, arguments, named):
+    result = CliRunner().invoke(app, ["documents", *arguments, "--url", double.url, "--json"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert json.loads(result.stderr)["error"]["message"].startswith(f"{named}: ")
+    assert double.calls == []

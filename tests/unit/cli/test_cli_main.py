@@ -102,6 +102,82 @@ def test_wrong_usage_is_json_too(arguments, named):
     assert named in said["message"]
 
 
+def needed(command):
+    """Something for each argument that a command must have."""
+    return [word for one in command.params if one.param_type_name == "argument" for word in ["x"]]
+
+
+def option_of(command, name):
+    return next((one for one in command.params if f"--{name}" in one.opts), None)
+
+
+def test_every_command_that_only_looks_refuses_a_state_folder_that_is_not_there(tmp_path):
+    looking = set()
+    for path, command in commands():
+        if option_of(command, "state-dir") is None or path == ("up",):
+            continue
+        looking.add(path)
+        absent = str(tmp_path / "absent")
+        result = CliRunner().invoke(app, [*path, *needed(command), "--state-dir", absent, "--json"])
+        assert (result.exit_code, result.stdout) == (2, ""), path
+        assert f"there is no folder '{absent}'" in json.loads(result.stderr)["error"]["message"], path
+        assert not (tmp_path / "absent").exists()
+    assert {("status",), ("down",), ("ask",), ("jobs", "list"), ("evidence", "freeze")} <= looking
+
+
+def test_every_timeout_has_an_end_that_the_system_can_count(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for path, command in commands():
+        if option_of(command, "timeout") is None:
+            continue
+        for given in ("inf", "1e10", "nan"):
+            result = CliRunner().invoke(app, [*path, *needed(command), "--timeout", given])
+            assert (result.exit_code, result.stdout) == (2, ""), (path, given)
+            assert "--timeout" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["jobs", "show", "../x"],
+        ["jobs", "show", ""],
+        ["jobs", "list", "--before", "a?b"],
+        ["replay", "x/y"],
+        ["replay", ".."],
+        ["ask", "x", "--after", "../../info"],
+    ],
+)
+def test_what_is_no_id_never_becomes_a_part_of_an_address(arguments):
+    result = CliRunner().invoke(app, [*arguments, "--url", "http://127.0.0.1:1", "--json"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{arguments[-1]!r} is no id" in json.loads(result.stderr)["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ingest", ""],
+        ["status", "--state-dir", ""],
+        ["up", "--state-dir", ""],
+        ["models", "list", "--cache-dir", ""],
+    ],
+)
+def test_an_empty_path_is_not_the_folder_that_one_is_in(arguments, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret.txt").write_text("not meant")
+    result = CliRunner().invoke(app, [*arguments, "--json"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "is empty" in json.loads(result.stderr)["error"]["message"]
+
+
+@pytest.mark.parametrize("option", [["status", "--state-dir"], ["models", "list", "--cache-dir"]])
+def test_a_file_is_no_folder(option, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = CliRunner().invoke(app, [*option, str(tmp_path / "file"), "--json"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "is a file" in json.loads(result.stderr)["error"]["message"]
+
+
 def test_a_question_that_is_called_json_is_a_question():
     result = CliRunner().invoke(app, ["ask", "--url", "nonsense", "--", "--json"])
     assert (result.exit_code, result.stderr[:6]) == (2, "error:")

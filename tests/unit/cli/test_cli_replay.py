@@ -101,3 +101,11 @@ def test_the_api_key_is_shown_and_never_the_services_token(gateway, tmp_path, mo
     monkeypatch.setenv("STEELYARD_API_KEY_FILE", str(tmp_path / "key"))
     replay(gateway, "--json")
     assert gateway.calls[-1].headers["authorization"] == "Bearer steelyard_key"
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-1e400"])
+def test_a_setting_that_is_no_finite_number_is_refused_before_it_is_sent(gateway, number):
+    result = replay(gateway, "--set", f"TOKEN_COST_ALPHA={number}")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "is not a finite number" in result.stderr
+    assert gateway.calls == []

@@ -81,12 +81,14 @@ def test_starting_twice_says_so_and_starts_nothing(stack):
 
 
 def test_down_without_a_run_is_no_error(stack):
+    stack.state_dir.mkdir()
     down = stack.run("down")
     assert (down.returncode, down.stdout) == (0, "")
     assert "nothing was running" in down.stderr
 
 
 def test_status_without_a_run_looks_at_the_ports(stack):
+    stack.state_dir.mkdir()
     status = stack.run("status", "--json")
     assert status.returncode == 3
     report = json.loads(status.stdout)

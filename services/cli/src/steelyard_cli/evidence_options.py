@@ -10,8 +10,10 @@ from steelyard_contracts.answers import Ledger
 from steelyard_contracts.chat import ChatCompletionRequest, InspectRequest, Message
 from steelyard_contracts.enums import SearchType, Strategy
 
+from . import options
 from .client import Service
 from .errors import ConfigurationError
+from .refusal import refused
 
 Question = Annotated[str, typer.Argument(help="The question.", show_default=False)]
 Scopes = Annotated[
@@ -30,10 +32,20 @@ Threshold = Annotated[
 ]
 After = Annotated[
     list[str] | None,
-    typer.Option("--after", metavar="LEDGER", help="Ledger of an earlier turn (repeatable, oldest first)."),
+    typer.Option(
+        "--after",
+        metavar="LEDGER",
+        callback=options.ids,
+        help="Ledger of an earlier turn (repeatable, oldest first).",
+    ),
 ]
 GatewayUrl = Annotated[str | None, typer.Option("--url", help="Address of the gateway; without it, the local one.")]
-Timeout = Annotated[float, typer.Option("--timeout", min=1.0, help="Longest silence of the gateway in seconds.")]
+Timeout = Annotated[
+    float,
+    typer.Option(
+        "--timeout", min=1.0, max=options.LONGEST_TIMEOUT_S, help="Longest silence of the gateway in seconds."
+    ),
+]
 
 _OPTIONS = {
     "scopes": "--scope", "search_type": "--search-type", "reranking_strategy": "--strategy", "top_n": "--top-n",
@@ -67,7 +79,7 @@ def chat_request(question: str, overrides: dict[str, Any]) -> ChatCompletionRequ
     try:
         return ChatCompletionRequest(messages=[Message(role="user", content=asked)], stream=True, **overrides)
     except ValidationError as error:
-        raise _refused(error) from None
+        raise refused(error, _OPTIONS) from None
 
 
 def inspect_request(question: str, overrides: dict[str, Any]) -> InspectRequest:
@@ -76,7 +88,7 @@ def inspect_request(question: str, overrides: dict[str, Any]) -> InspectRequest:
     try:
         return InspectRequest(messages=asked, **overrides)
     except ValidationError as error:
-        raise _refused(error) from None
+        raise refused(error, _OPTIONS) from None
 
 
 def earlier_turns(gateway: Service, ledger_ids: Sequence[str]) -> list[Message]:
@@ -97,8 +109,3 @@ def _asked(question: str) -> str:
     if not question.strip():
         raise ConfigurationError("QUESTION is blank")
     return question
-
-
-def _refused(error: ValidationError) -> ConfigurationError:
-    faults = error.errors(include_url=False, include_input=False)
-    return ConfigurationError("\n".join(f"{_OPTIONS[str(fault['loc'][0])]}: {fault['msg']}" for fault in faults))

@@ -1,6 +1,5 @@
 """The `steelyard` command."""
 
-import io
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +12,7 @@ from .commands import ask, config, doctor, documents, evidence, jobs, keys, mode
 from .errors import CliError, UsageError
 from .exits import ExitCode, exit_help
 from .render.text import is_text
+from .streams import open_streams, written_out
 from .terminal import Terminal
 
 _NOT_TEXT = "steelyard_cli.not_text"
@@ -88,8 +88,6 @@ for group in (stack, documents, jobs, ask, replay, verify, select, evidence, key
 
 def main() -> None:
     """Run the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal's encoding lacks is shown by its code points, and ends nothing.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    app()
+    open_streams()
+    with written_out(as_json="--json" in sys.argv[1:]):
+        app()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 
 from steelyard_contracts.dataprep import (
     DeleteRequest,
@@ -21,6 +22,7 @@ from ..errors import CliError
 from ..exits import ExitCode
 from ..ingestion import FileReport, Totals
 from ..ingestion import ingest as send
+from ..refusal import refused
 from ..render.documents import document_table, documents_table
 from ..render.ingestion import IngestView, ingest_table, totals_line
 from ..terminal import Terminal
@@ -28,6 +30,8 @@ from ..terminal import Terminal
 _PAGE = 500
 _LONGEST_TABLE = 200
 """Files up to which each one has a row in the table at the end; of more, only those that were rejected."""
+
+_OPTIONS = {"scopes": "--scope", "matching": "--matching", "file_path": "DOCUMENT"}
 
 _Scopes = Annotated[list[str] | None, typer.Option("--scope", help="Permission scope (repeatable).")]
 _Scope = Annotated[str | None, typer.Option("--scope", help="Permission scope; without it, the default one.")]
@@ -44,7 +48,10 @@ def register(app: typer.Typer) -> None:
 
 
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", parser=options.path, help="Files and folders.", show_default=False),
+    ],
     scope: _Scope = None,
     text_column: Annotated[
         str | None, typer.Option("--text-column", help="The one column of CSV and JSONL files that becomes text.")
@@ -127,15 +134,17 @@ def list_documents(
     """List the documents that can be found."""
     terminal = Terminal.open(as_json=as_json)
     listed: list[DocumentInfo] = []
-    after: str | None = None
+    try:
+        request = GetRequest(scopes=scope or None, matching=matching, limit=_PAGE)
+    except ValidationError as error:
+        raise refused(error, _OPTIONS) from None
     with connection.dataprep(url, timeout, state_dir) as dataprep:
         while True:
-            request = GetRequest(scopes=scope or None, matching=matching, after=after, limit=_PAGE)
             page = dataprep.post("/v1/dataprep/get", request, DocumentList)
             listed += page.documents
-            after = page.next_after
-            if after is None:
+            if page.next_after is None:
                 break
+            request = request.model_copy(update={"after": page.next_after})
     listed.sort(key=lambda document: (document.name, document.scope))
     if as_json:
         terminal.result({"documents": [document.model_dump(mode="json") for document in listed]})
@@ -175,9 +184,12 @@ def delete_documents(
     terminal = Terminal.open(as_json=as_json)
     deleted: list[str] = []
     faults: list[dict[str, object]] = []
+    try:
+        requests = [DeleteRequest(file_path=document, scopes=scope or None) for document in documents]
+    except ValidationError as error:
+        raise refused(error, _OPTIONS) from None
     with connection.dataprep(url, timeout, state_dir) as dataprep:
-        for document in documents:
-            request = DeleteRequest(file_path=document, scopes=scope or None)
+        for document, request in zip(documents, requests, strict=True):
             try:
                 deleted += dataprep.post("/v1/dataprep/delete", request, DeleteResponse).deleted
             except CliError as error:

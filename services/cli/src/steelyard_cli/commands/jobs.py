@@ -32,7 +32,9 @@ def register(app: typer.Typer) -> None:
 def list_jobs(
     scope: _Scopes = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Jobs to list.")] = 50,
-    before: Annotated[str | None, typer.Option("--before", help="List those that began before this job.")] = None,
+    before: Annotated[
+        str | None, typer.Option("--before", callback=options.ids, help="List those that began before this job.")
+    ] = None,
     as_json: options.Json = False,
     url: options.DataprepUrl = None,
     timeout: options.DataprepTimeout = 60.0,
@@ -51,7 +53,7 @@ def list_jobs(
 
 
 def show_job(
-    job_id: Annotated[str, typer.Argument(metavar="JOB", help="Its id.", show_default=False)],
+    job_id: Annotated[str, typer.Argument(metavar="JOB", callback=options.ids, help="Its id.", show_default=False)],
     scope: _Scopes = None,
     follow: Annotated[bool, typer.Option("--follow", help="Wait until it has ended.")] = False,
     every: Annotated[

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from .. import environment, options
+from ..errors import CliError
 from ..render.keys import key_summary, keys_table
 from ..terminal import Terminal
 
@@ -46,12 +47,19 @@ def add(
     shown, kept = key_file.add(path, name, tuple(scope), requests_per_minute, writes=write)
     for unknown in key_file.unknown_scopes(kept):
         terminal.note(f"scope {unknown!r} is not in STEELYARD_SCOPES here; a gateway without it refuses it", "yellow")
-    if as_json:
-        terminal.result({"key": shown, **key_summary(kept)})
-        return
-    terminal.out.file.write(shown + "\n")
-    terminal.out.file.flush()
-    terminal.note(f"key {kept.id} ({name}) is in {path}; what is above is shown only now")
+    try:
+        if as_json:
+            terminal.result({"key": shown, **key_summary(kept)})
+        else:
+            terminal.out.file.write(shown + "\n")
+            terminal.out.file.flush()
+    except OSError as error:
+        raise CliError(
+            f"key {kept.id} ({name}) is in {path}, but could not be shown: {error.strerror}",
+            hint=f"Nobody has it. Revoke it with `steelyard keys revoke {kept.id} --file {path}`, and add another.",
+        ) from None
+    if not as_json:
+        terminal.note(f"key {kept.id} ({name}) is in {path}; what is above is shown only now")
 
 
 def list_keys(file: _File = None, as_json: options.Json = False, env_file: options.EnvFile = None) -> None:

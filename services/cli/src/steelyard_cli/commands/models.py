@@ -13,7 +13,12 @@ from .. import options
 _Names = Annotated[list[str] | None, typer.Argument(metavar="NAME...", help="Models of the catalogue.")]
 _CacheDir = Annotated[
     Path | None,
-    typer.Option("--cache-dir", help="Without it, STEELYARD_MODEL_DIR, else the user's cache.", file_okay=False),
+    typer.Option(
+        "--cache-dir",
+        metavar="FOLDER",
+        parser=options.folder,
+        help="Without it, STEELYARD_MODEL_DIR, else the user's cache.",
+    ),
 ]
 
 

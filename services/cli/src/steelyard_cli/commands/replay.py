@@ -1,5 +1,6 @@
 """`steelyard replay`."""
 
+import math
 from typing import Annotated, Any
 
 import typer
@@ -23,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def replay(
-    ledger_id: Annotated[str, typer.Argument(help="The id of a kept ledger.")],
+    ledger_id: Annotated[str, typer.Argument(callback=options.ids, help="The id of a kept ledger.")],
     strategy: evidence.StrategyOption = None,
     top_n: evidence.TopN = None,
     threshold: evidence.Threshold = None,
@@ -64,7 +65,10 @@ def overrides(given: list[str]) -> dict[str, float | None]:
             known = ", ".join(name.upper() for name in SelectionOverrides.model_fields)
             raise ConfigurationError(f"--set {word!r} should be NAME=VALUE with one of {known}")
         try:
-            settings[field] = None if not text and field == _FLOOR else float(text)
+            number = None if not text and field == _FLOOR else float(text)
         except ValueError:
             raise ConfigurationError(f"--set {word!r}: {text!r} is not a number") from None
+        if number is not None and not math.isfinite(number):
+            raise ConfigurationError(f"--set {word!r}: {text!r} is not a finite number")
+        settings[field] = number
     return settings

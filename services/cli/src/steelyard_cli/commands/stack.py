@@ -45,9 +45,11 @@ def up(
         bool,
         typer.Option("--foreground/--detach", help="Stay and stop the services at the end, or leave them running."),
     ] = False,
-    timeout: Annotated[float, typer.Option(min=1.0, help="Seconds until every service must be ready.")] = 180.0,
+    timeout: Annotated[
+        float, typer.Option(min=1.0, max=options.LONGEST_TIMEOUT_S, help="Seconds until every service must be ready.")
+    ] = 180.0,
     env_file: options.EnvFile = None,
-    state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
+    state_dir: options.NewStateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Start every service and wait until all are ready; a service that crashes later is started again."""
     # Imported here: the services' settings need numpy, which would slow down every command.
@@ -99,7 +101,9 @@ def up(
 
 def down(
     as_json: options.Json = False,
-    timeout: Annotated[float, typer.Option(min=0.0, help="Seconds until what does not end is killed.")] = _STOP_S,
+    timeout: Annotated[
+        float, typer.Option(min=0.0, max=options.LONGEST_TIMEOUT_S, help="Seconds until what does not end is killed.")
+    ] = _STOP_S,
     state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Stop every service, in the reverse order of starting; also those whose supervisor was killed."""

@@ -54,11 +54,19 @@ def freeze(
     ] = None,
     context_budget: Annotated[int, typer.Option(min=1, help="Tokens of evidence that may reach the model.")] = 2000,
     cache: Annotated[
-        Path | None, typer.Option("--cache", help="Folder of vectors; without it, the user's cache.", file_okay=False)
+        Path | None,
+        typer.Option(
+            "--cache",
+            metavar="FOLDER",
+            parser=options.folder,
+            help="Folder of vectors; without it, the user's cache.",
+        ),
     ] = None,
     reranker: Reranker = None,
     tokenizer: TokenizerFolder = None,
-    timeout: Annotated[float, typer.Option(min=1.0, help="Longest silence of a service in seconds.")] = 60.0,
+    timeout: Annotated[
+        float, typer.Option(min=1.0, max=options.LONGEST_TIMEOUT_S, help="Longest silence of a service in seconds.")
+    ] = 60.0,
     as_json: options.Json = False,
     state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
