@@ -48,11 +48,15 @@ def free_ports(count: int) -> list[int]:
 
 @dataclass
 class Stack:
-    """A folder with fake services on free ports; `behave` sets how each of them behaves (see fake_service.py)."""
+    """A folder with fake services on free ports.
+
+    `behave` sets how each of them behaves (see fake_service.py), `given` what else the environment says.
+    """
 
     folder: Path
     ports: dict[str, int]
     behave: dict[str, str] = field(default_factory=dict)
+    given: dict[str, str] = field(default_factory=dict)
 
     @property
     def state_dir(self) -> Path:
@@ -73,6 +77,7 @@ class Stack:
             "STEELYARD_MODEL_DIR": str(self.models),
             **{SERVICES[name][1]: str(port) for name, port in self.ports.items()},
             **{f"FAKE_{name.upper()}": behaviour for name, behaviour in self.behave.items()},
+            **self.given,
         }
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":

@@ -153,6 +153,41 @@ def test_missing_model_files_are_named_with_their_fix_and_nothing_is_started(sta
     assert not (stack.folder / "events.txt").exists()
 
 
+LLM_MODEL = "qwen2.5-coder-0.5b-instruct-q4_k_m"
+
+
+def test_without_the_files_of_the_default_language_model_sentences_answer(stack):
+    shutil.rmtree(stack.models / LLM_MODEL)
+    doctor = json.loads(stack.run("doctor", "--json").stdout)
+    [finding] = [finding for finding in doctor["findings"] if finding["name"] == f"model {LLM_MODEL}"]
+    assert (finding["level"], finding["fix"]) == ("warn", f"steelyard models fetch {LLM_MODEL}")
+    assert "verbatim sentences" in finding["found"]
+    up = stack.run("up", "--json")
+    assert up.returncode == 0, up.stderr
+    assert "LLM_BACKEND=extractive: the language model's files are not here" in up.stderr
+    assert "llm" not in [service["name"] for service in json.loads(up.stdout)["services"]]
+    gateway = record_of(stack).processes()[-1]
+    assert "LLM_BACKEND=extractive" in Path(f"/proc/{gateway.pid}/environ").read_text().split("\0")
+
+
+@pytest.mark.parametrize("said", [{"LLM_BACKEND": "openai"}, {"LLM_MODEL_ID": LLM_MODEL}])
+def test_a_language_model_that_was_asked_for_is_not_replaced(stack, said):
+    shutil.rmtree(stack.models / LLM_MODEL)
+    stack.given.update(said)
+    up = stack.run("up")
+    assert up.returncode == 2
+    assert f"fix: steelyard models fetch {LLM_MODEL}" in up.stderr
+    assert not (stack.folder / "events.txt").exists()
+
+
+def test_a_language_model_with_a_wrong_file_is_not_replaced(stack):
+    [file] = (stack.models / LLM_MODEL).glob("*.gguf")
+    file.write_bytes(b"torn")
+    up = stack.run("up")
+    assert up.returncode == 2
+    assert f"model {LLM_MODEL}: " in up.stderr
+
+
 def test_two_services_on_one_port_are_refused_before_anything_starts(stack):
     stack.ports["retriever"] = stack.ports["embedding"]
     up = stack.run("up")

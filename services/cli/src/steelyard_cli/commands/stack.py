@@ -53,7 +53,7 @@ def up(
 ) -> None:
     """Start every service and wait until all are ready; a service that crashes later is started again."""
     # Imported here: the services' settings need numpy, which would slow down every command.
-    from .. import settings_catalogue, startup
+    from .. import model_files, settings_catalogue, startup
 
     terminal = Terminal.open(as_json=as_json)
     origins = environment.apply(env_file)
@@ -64,6 +64,12 @@ def up(
         _join(record, folder, terminal, timeout, foreground=foreground)
         return
     settings_catalogue.check()
+    if model_files.lacks_only_the_llm(os.environ):
+        os.environ["LLM_BACKEND"] = "extractive"
+        terminal.note(
+            "LLM_BACKEND=extractive: the language model's files are not here, so answers are verbatim sentences of the "
+            "documents; `steelyard models fetch` brings them, and another `steelyard up` uses them"
+        )
     plan = startup.make_plan(attached=foreground)
     left = launch.strays(folder)
     if left:

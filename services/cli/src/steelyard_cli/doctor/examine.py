@@ -14,6 +14,8 @@ from ..supervisor.plan import RunFolder
 from . import machine, stack
 from .finding import Finding, Level
 
+_STANDS_IN = "until then `steelyard up` answers with verbatim sentences of the documents"
+
 
 def examine(state_dir: Path) -> list[Finding]:
     """Every finding, in order; what depends on settings is left out when those are refused."""
@@ -39,6 +41,9 @@ def examine(state_dir: Path) -> list[Finding]:
     if embedding.embedding_model_dir is not None:
         findings.append(stack.tokenizer(embedding.embedding_model_dir))
     if LLM in specs:
-        findings.append(stack.model(gateway.llm_model_id, embedding.steelyard_model_dir))
+        answerer = stack.model(gateway.llm_model_id, embedding.steelyard_model_dir)
+        if model_files.lacks_only_the_llm(os.environ):
+            answerer = answerer.model_copy(update={"level": Level.WARN, "found": f"{answerer.found}; {_STANDS_IN}"})
+        findings.append(answerer)
     findings.append(stack.store(StoreSettings.load()))
     return findings
