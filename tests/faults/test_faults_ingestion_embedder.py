@@ -1,7 +1,6 @@
 """An embedding service that breaks off, hangs or talks nonsense: nothing of it is stored, and the next file goes on."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
