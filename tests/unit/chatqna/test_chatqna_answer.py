@@ -99,7 +99,7 @@ class TestAnswering:
     def test_a_question_that_does_not_fit_is_refused_before_the_model(self) -> None:
         llm = FakeLlm([SEAL])
         with pytest.raises(SteelyardError) as error:
-            answered(llm, llm_context_tokens=256, max_tokens=250)
+            answered(llm, llm_context_tokens=256, llm_max_tokens=64, max_tokens=250)
         assert error.value.code is ErrorCode.CONTEXT_LENGTH_EXCEEDED
         assert llm.asked == []
 
@@ -144,7 +144,7 @@ class TestAbstaining:
         counter = WordCounter()
         bare = sum(len(one["content"].split()) for one in _bare_messages())
         draft, shown = answered(
-            Unused(), counter=counter, llm_context_tokens=256, max_tokens=256 - bare, no_evidence_answer="None."
+            Unused(), counter=counter, llm_context_tokens=256, llm_max_tokens=64, max_tokens=256 - bare, no_evidence_answer="None."
         )
         assert shown == ["None."]
         assert (draft.abstained, draft.outcome) == ("no_room_for_evidence", "empty")
@@ -213,7 +213,7 @@ class TestAnsweringWithoutEvidence:
     def test_when_nothing_fits_the_model_is_asked_all_the_same(self) -> None:
         bare = sum(len(one["content"].split()) for one in _bare_messages())
         llm = FakeLlm([INVENTED])
-        draft, _ = answered(llm, answer_without_evidence=True, llm_context_tokens=256, max_tokens=256 - bare)
+        draft, _ = answered(llm, answer_without_evidence=True, llm_context_tokens=256, llm_max_tokens=64, max_tokens=256 - bare)
         assert (draft.text, draft.abstained, len(llm.asked)) == (INVENTED, None, 1)
 
 

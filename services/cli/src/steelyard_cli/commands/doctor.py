@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 def doctor(
     as_json: options.Json = False,
     env_file: options.EnvFile = None,
-    state_dir: options.StateDir = options.DEFAULT_STATE_DIR,
+    state_dir: options.NewStateDir = options.DEFAULT_STATE_DIR,
 ) -> None:
     """Check the machine and the installation, and say how to mend what is wrong; exits 1 when something must be."""
     # Imported here: the store and the services' settings need numpy, which would slow down every command.
