@@ -164,9 +164,10 @@ def test_services_go_on_when_their_supervisor_is_killed_and_stop_finds_them(fold
     supervisor.kill()
     supervisor.wait()
     assert launch.running(folder) is None
-    assert set(launch.strays(folder)) == set(of_run(planned.run_id)) > set(record.processes())
+    strays = set(launch.strays(folder))
+    assert strays == set(of_run(planned.run_id)) > set(record.processes())
     stopped = launch.stop(folder, 1.0)
-    assert not stopped.was_running or stopped.strays
+    assert (stopped.was_running, set(stopped.strays)) == (True, strays)
     assert [process.pid for process in stopped.killed] == [int((folder.path.parents[1] / "worker.pid").read_text())]
     assert of_run(planned.run_id) == []
     assert not folder.state.exists()
