@@ -185,6 +185,32 @@ def test_gate_3_turns_red_on_lost_evidence_and_ranking(gates: Gates, tmp_path: P
     assert "all queries: nDCG against the current route" in checks
 
 
+SCATTERED = (0.4, -0.5) * 5
+"""Differences of ten queries: 0.05 less in the mean, in an interval on both sides of zero."""
+
+
+@pytest.mark.parametrize(
+    ("differences", "allowed", "passes"),
+    [
+        (SCATTERED, 0.049, False),
+        (SCATTERED, 0.05, True),
+        ((-0.01,) * 10, 0.03, False),
+        ((0.0,) * 10, 0.0, True),
+    ],
+    ids=["more than is allowed", "as much as is allowed", "little, and in every query", "none"],
+)
+def test_gate_3_allows_a_loss_up_to_its_threshold_unless_it_is_certain(
+    gates: Gates, tmp_path: Path, differences: tuple[float, ...], allowed: float, passes: bool
+) -> None:
+    run = run_of(tmp_path, SOUND, SOUND)
+    part = run.part(Axis.ROUTE, Route.PROPOSED)
+    assert part is not None
+    for record, difference in zip(part.records, differences, strict=True):
+        record.ndcg += difference
+    gate = gates.segments.model_copy(update={"max_recall_loss": 0.3, "max_ndcg_loss": allowed})
+    assert failed(compare(gate, run)) == ([] if passes else ["all queries: nDCG against the current route"])
+
+
 def test_gate_3_looks_at_each_protected_segment_by_itself(gates: Gates, tmp_path: Path) -> None:
     """A loss in two of ten queries is within the pooled allowance; in their own segment it is not."""
     run = run_of(tmp_path, SOUND, SOUND)
@@ -215,6 +241,18 @@ def test_gate_3_turns_red_on_a_longer_tail(gates: Gates, tmp_path: Path) -> None
     part.pooled.latency.p95 = 0.5
     gate = gates.segments.model_copy(update={"max_recall_loss": 0.3})
     assert failed(compare(gate, run)) == ["all queries: 95th percentile of latency"]
+
+
+@pytest.mark.parametrize("route", [Route.CURRENT, Route.PROPOSED])
+def test_gates_turn_red_on_a_latency_that_nobody_measured(gates: Gates, tmp_path: Path, route: Route) -> None:
+    run = run_of(tmp_path, SOUND, SOUND)
+    part = run.part(Axis.ROUTE, route)
+    assert part is not None
+    part.pooled.latency = None
+    gate = gates.segments.model_copy(update={"max_recall_loss": 0.3})
+    assert failed(compare(gate, run)) == ["all queries: 95th percentile of latency"]
+    wanted = ["95th percentile of latency, seconds"] if route is Route.PROPOSED else []
+    assert failed(promotable(gates.promotion, run)) == wanted
 
 
 def test_gate_3_turns_red_without_all_three_routes(gates: Gates, tmp_path: Path) -> None:
