@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
@@ -26,7 +27,7 @@ from .secret_file import secret_text
 from .settings.groups import ProcessSettings
 from .tracing.traces import Traces
 
-VERSION = "0.1.0"
+VERSION = version("steelyard-runtime")
 
 _TOKEN = re.compile(r"(?!changeme)[\x21-\x7e]{16,}", re.IGNORECASE)
 _LEAST_DIFFERENT = 4
