@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from steelyard_contracts.enums import PairPolicy, Strategy, WindowAggregation
-from steelyard_evidence.errors import GatesError, PromotionError
+from steelyard_evidence.errors import GatesError, PromotionError, RunError
 from steelyard_evidence.gates import identity
 from steelyard_evidence.gates.configuration import previous_of, promote, rollback
 from steelyard_evidence.gates.fixtures import NAMES
@@ -140,8 +140,9 @@ def test_gate_2_turns_red_without_offsets(tmp_path: Path, monkeypatch: pytest.Mo
     assert "no offsets" in found.found
 
 
+@pytest.mark.parametrize("forgotten", ["document_id", "revision", "section", "scope"])
 def test_gate_2_turns_red_when_windows_forget_whose_they_are(
-    pair_format: PairFormat, monkeypatch: pytest.MonkeyPatch
+    forgotten: str, pair_format: PairFormat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = query(1)
     long.candidates[0] = candidate("c1", "Inspect the pump weekly. " * 120)
@@ -151,7 +152,7 @@ def test_gate_2_turns_red_when_windows_forget_whose_they_are(
     def forgetful(*arguments: object) -> object:
         verdict = original(*arguments)  # type: ignore[arg-type]
         for window in [] if verdict.pair.windows is None else verdict.pair.windows.windows:
-            window.revision = None
+            setattr(window, forgotten, None)
         return verdict
 
     monkeypatch.setattr(identity, "judgement", forgetful)
@@ -169,6 +170,25 @@ def test_gate_2_turns_red_when_a_batch_mixes_scores_up() -> None:
 
     found = identity.batches_keep_identity(Mixing(), manifest(), PairSettings(budget=200))
     assert not found.passed
+
+
+def test_gate_2_turns_red_when_a_candidate_is_read_in_one_order_only() -> None:
+    class Forgetful(FakeReader):
+        def read(self, query: str, candidates: object, pairs: PairSettings) -> object:  # type: ignore[override]
+            found = super().read(query, candidates, pairs)  # type: ignore[arg-type]
+            return replace(found, readings=(found.readings[0]._replace(score=None), *found.readings[1:]))
+
+    found = identity.batches_keep_identity(Forgetful(), manifest(), PairSettings(budget=200))
+    assert (found.passed, found.found) == (False, "a candidate has a score in one order and none in the other")
+
+
+def test_gate_2_turns_red_when_the_reranker_can_not_read() -> None:
+    class Failing(FakeReader):
+        def read(self, *_: object) -> object:  # type: ignore[override]
+            raise RunError("the server went away")
+
+    found = identity.batches_keep_identity(Failing(), manifest(), PairSettings(budget=200))
+    assert (found.passed, found.found) == (False, "the server went away")
 
 
 def test_gate_3_passes_equal_routes(gates: Gates, tmp_path: Path) -> None:

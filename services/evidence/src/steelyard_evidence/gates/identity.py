@@ -99,7 +99,7 @@ def offsets(encoder: PairEncoder, manifest: Manifest) -> Verdict:
 
 def windows_keep_identity(pair_format: PairFormat, pairs: PairSettings, manifest: Manifest) -> Verdict:
     """That every window of every candidate says whose it is, and quotes it at the span that it names."""
-    check = "windows keep source, revision, section and scope"
+    check = "windows keep document, revision, section and scope"
     planner = PairPlanner(pair_format, pairs)
     seen = 0
     for query in manifest.queries:
@@ -142,19 +142,22 @@ def _fault(candidate: FrozenCandidate, passage: Passage, plan: Plan, verdict: Ju
     for piece, text in zip(plan.pieces, texts, strict=True):
         if candidate.text[piece.start : piece.end] != text:
             return f"the text at {piece.start}:{piece.end} is not the candidate's"
+    own = _metadata(candidate)
     for window in [] if verdict.pair.windows is None else verdict.pair.windows.windows:
-        identity = (window.chunk_id, window.document_id, window.revision, window.scope)
-        if identity != (candidate.id, candidate.document_id, candidate.revision, candidate.scope):
+        identity = (window.chunk_id, window.document_id, window.revision, window.section, window.scope)
+        if identity != (own.chunk_id, own.document_id, own.revision, own.section, own.scope):
             return f"a window calls itself {identity}"
     return None
 
 
 def _metadata(candidate: FrozenCandidate) -> CandidateMetadata:
+    """Of what the manifest keeps; it keeps no section, so each candidate gets one that no other has."""
     return CandidateMetadata(
         chunk_id=candidate.id,
         document_id=candidate.document_id,
         revision=candidate.revision,
         source=candidate.source,
+        section=f"section of {candidate.id}",
         char_start=candidate.char_start,
         char_end=candidate.char_end,
         scope=candidate.scope,
