@@ -1,6 +1,7 @@
 """The ledger store: bounded by age and size, whole after a restart, and typed when its file is not usable."""
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -111,13 +112,20 @@ def test_a_restart_loses_nothing(path: Path, clock: Clock) -> None:
     second.close()
 
 
-def test_a_process_that_was_killed_loses_nothing(path: Path, clock: Clock) -> None:
-    abandoned = LedgerStore(path, 30, ROOM)
-    put(abandoned, ledger("one"))
-    second = LedgerStore(path, 30, ROOM)
-    assert second.get("one") is not None
-    second.close()
-    abandoned.close()
+def test_a_process_that_was_killed_loses_nothing(path: Path) -> None:
+    kept = ledger("one")
+    program = (
+        "import os, signal, sys; from pathlib import Path\n"
+        "from steelyard_chatqna.ledger_store import LedgerStore; from steelyard_contracts.answers import Ledger\n"
+        f"store = LedgerStore(Path(sys.argv[1]), 30, {ROOM})\n"
+        "store.put_all([Ledger.model_validate_json(sys.stdin.buffer.read())])\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    written = kept.model_dump_json().encode()
+    ended = subprocess.run([sys.executable, "-c", program, str(path)], input=written, timeout=120, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    with closing(LedgerStore(path, 30, ROOM)) as store:
+        assert store.get("one") == kept
 
 
 class TestAge:
