@@ -49,6 +49,14 @@ def test_init_creates_the_store_for_the_settings_model_and_may_be_repeated(eithe
         assert said["model"] == f"{model.name}@{model.revision} ({model.dimension} dimensions)"
     assert json.loads(run("check", "--json").stdout)["findings"] == []
     assert json.loads(run("migrate", "--json").stdout) == {"done": []}
+    said = json.loads(run("compact", "--json").stdout)["done"]
+    assert [line.startswith("rewrote ") for line in said] == [True] * (either == "embedded")
+
+
+def test_a_store_that_is_not_there_is_not_compacted(embedded):
+    done = run("compact")
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert "there is no store" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["nobody", "qwen2.5-coder-0.5b-instruct-q4_k_m"])

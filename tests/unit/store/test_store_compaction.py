@@ -43,8 +43,9 @@ def test_deleted_text_is_overwritten_at_once(path: Path) -> None:
 
 def test_compaction_leaves_no_word_and_gives_back_space(path: Path) -> None:
     size = len(content(path))
-    compact(path)
+    before, after = compact(path)
     remains = content(path)
+    assert (before, after) == (size, len(remains))
     assert b"canary" not in remains
     assert b"cellar" not in remains
     assert len(remains) < size / 2

@@ -112,6 +112,10 @@ class ConfiguredStore:
         """What was done to bring it to this release."""
         return _reported(lambda: opening.migrate(self.location))
 
+    def compact(self) -> list[str]:
+        """What was done to give back the space of what was deleted."""
+        return _reported(lambda: opening.compact(self.location))
+
 
 def _awaited(work: Coroutine[Any, Any, StoreInfo]) -> StoreInfo:
     with _store_errors():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 from steelyard_store.embedded import EmbeddedReader, EmbeddedWriter
 from steelyard_store.embedded.audit import audit as audit_file
+from steelyard_store.embedded.compaction import compact as compact_file
 from steelyard_store.embedded.upgrading import upgrade
 from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.port import ChunkReader, ChunkWriter
@@ -140,3 +141,15 @@ def migrate(location: Path | ArangoAddress) -> list[str]:
     from steelyard_store.arangodb.maintenance import migrate as migrate_graph
 
     return migrate_graph(location)
+
+
+def compact(location: Path | ArangoAddress) -> list[str]:
+    """Give back the space of what was deleted and return what was done, a line each; ArangoDB does it by itself.
+
+    Raises:
+        StoreError: it can not be read or changed.
+    """
+    if not isinstance(location, Path):
+        return []
+    before, after = compact_file(location)
+    return [f"rewrote {location} without what was deleted: {before:,} bytes before, {after:,} after"]

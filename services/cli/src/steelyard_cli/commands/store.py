@@ -13,10 +13,11 @@ _Fast = Annotated[bool, typer.Option("--fast", help="Only look whether it can be
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
-    store = typer.Typer(help="Create, check and migrate the store.", no_args_is_help=True)
+    store = typer.Typer(help="Create, check, migrate and compact the store.", no_args_is_help=True)
     store.command()(init)
     store.command()(check)
     store.command()(migrate)
+    store.command()(compact)
     app.add_typer(store, name="store")
 
 
@@ -57,8 +58,20 @@ def migrate(as_json: options.Json = False, env_file: options.EnvFile = None) -> 
 
     terminal = Terminal.open(as_json=as_json)
     environment.apply(env_file)
-    done = ConfiguredStore.of_settings().migrate()
-    if as_json:
+    _tell(terminal, ConfiguredStore.of_settings().migrate())
+
+
+def compact(as_json: options.Json = False, env_file: options.EnvFile = None) -> None:
+    """Give back the space of deleted documents, and the last words of them; an ArangoDB server does so by itself."""
+    from ..store import ConfiguredStore
+
+    terminal = Terminal.open(as_json=as_json)
+    environment.apply(env_file)
+    _tell(terminal, ConfiguredStore.of_settings().compact())
+
+
+def _tell(terminal: Terminal, done: list[str]) -> None:
+    if terminal.as_json:
         terminal.result({"done": done})
     for line in done or ["nothing to do"]:
         terminal.note(line)
