@@ -71,7 +71,8 @@ class Desk:
         async def answer(call: Call) -> None:
             path = call.head.split(" ")[1].partition("?")[0].removeprefix("/v1/dataprep/")
             body = REPLIES.get(path, {}) if self.answer is None else self.answer
-            await call.reply(json.dumps(body).encode(), status=self.status, extra=self.extra)
+            content = body if isinstance(body, bytes) else json.dumps(body).encode()
+            await call.reply(content, status=self.status, extra=self.extra)
 
         async def main() -> None:
             async with neighbour(answer) as double:
@@ -238,9 +239,20 @@ def test_an_error_of_dataprep_is_an_error(desk: Desk, code: ErrorCode, status: i
     desk.run(work)
 
 
-def test_a_reply_that_is_none_is_an_error(desk: Desk) -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"unexpected": 1},
+        b'{"jobs": [], "jobs": []}',
+        json.dumps(JOB).replace("{", '{"job_id": "other", ', 1).encode(),
+        b'{"jobs": [NaN]}',
+        b"<html>",
+        b"",
+    ],
+)
+def test_a_reply_that_is_none_is_an_error(desk: Desk, answer: Any) -> None:
     key = desk.key("public", writes=True)
-    desk.answer = {"unexpected": 1}
+    desk.answer = answer
 
     async def work(client: httpx.AsyncClient, _double: Double) -> None:
         for reply in (await upload(client, key), await client.get("/v1/dataprep/jobs", headers=key)):

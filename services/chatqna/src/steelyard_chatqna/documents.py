@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from steelyard_contracts.dataprep import (
     DeleteRequest,
@@ -17,7 +17,7 @@ from steelyard_contracts.dataprep import (
     JobList,
 )
 from steelyard_contracts.enums import FileStatus, Stage
-from steelyard_contracts.errors import ErrorCode, SteelyardError
+from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_runtime import context
 from steelyard_runtime.http import RawReply, Upstream
 
@@ -77,8 +77,8 @@ class Documents:
         bound = () if caller.scopes is None else self.visible
         reply = await self._sent("POST", "/ingest", _named(bound), form=form, described=described)
         try:
-            return Job.model_validate_json(reply.body), reply.status
-        except ValidationError:
+            return self._upstream().read(reply, Job), reply.status
+        except UpstreamError:
             return self._read(reply, Job), reply.status
 
     async def jobs(self, scopes: Sequence[str] | None, before: str | None, limit: int) -> JobList:
@@ -116,10 +116,7 @@ class Documents:
     def _read(self, reply: RawReply, payload: type[Payload]) -> Payload:
         if reply.status != 200:
             raise self._upstream().refusal(reply, passing=_PASSING)
-        try:
-            return payload.model_validate_json(reply.body)
-        except ValidationError as error:
-            raise self._upstream().unusable(error) from None
+        return self._upstream().read(reply, payload)
 
     def _upstream(self) -> Upstream:
         if self.dataprep is None:

@@ -174,9 +174,9 @@ class Upstream:
         """The error that a relayed reply is; `passing` codes are the caller's business and keep their meaning."""
         return self._faults.refused(reply.status, reply.headers, reply.body, passing)
 
-    def unusable(self, error: ValidationError) -> UpstreamError:
-        """The error for a relayed reply that is not what was asked for."""
-        return self._faults.invalid(error)
+    def read(self, reply: RawReply, payload: type[Payload]) -> Payload:
+        """What a relayed reply says; raises UpstreamError when it is not what was asked for."""
+        return self._validated(payload, self._parsed(reply.body))
 
     async def check_ready(self, timeout_s: float) -> None:
         """Raise UpstreamError `not_ready` with the causes unless the neighbour says that it is ready.

@@ -93,7 +93,8 @@ VALID = json.loads(KeyList(keys=(new_key("a", ("public",), 60)[1],)).model_dump_
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "Invalid JSON"),
+        (b"", "is not JSON"),
+        (b'{"version": 1, "keys": [], "keys": []}', "is not JSON (a key occurs twice in one object)"),
         (b"[]", "the file: "),
         (b"\xff", "is no key file"),
         (json.dumps({"version": 2, "keys": []}), "version: "),

@@ -11,9 +11,12 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from json import JSONDecodeError
 from pathlib import Path
 
 from pydantic import ValidationError
+
+from steelyard_runtime import strict_json
 
 from .record import KeyList
 
@@ -46,7 +49,9 @@ def read_stamped(path: Path) -> tuple[KeyList, tuple[int, ...]]:
     if len(content) > _LARGEST_BYTES:
         raise KeyFileError(f"{path} is larger than {_LARGEST_BYTES} bytes")
     try:
-        return KeyList.model_validate_json(content), stamp
+        return KeyList.model_validate(strict_json.loads(content)), stamp
+    except JSONDecodeError as error:
+        raise KeyFileError(f"{path} is no key file: it is not JSON ({error.msg})") from None
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in fault["loc"]) or "the file"
