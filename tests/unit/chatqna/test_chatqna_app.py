@@ -102,6 +102,24 @@ def test_a_ledger_store_that_is_damaged_keeps_the_gateway_from_starting(tmp_path
         asyncio.run(main())
 
 
+def test_a_ledger_store_that_is_gone_is_told_and_answers_go_on_without_it(tmp_path: Path) -> None:
+    def delete() -> None:
+        for file in tmp_path.glob("ledgers.db*"):
+            file.unlink()
+
+    async def main() -> None:
+        async with served(tmp_path, llm_backend="extractive") as client:
+            health = client._transport.app.state.health  # type: ignore[attr-defined]
+            delete()
+            await health.look()
+            ready = await client.get("/ready")
+            [ledgers] = [one for one in ready.json()["dependencies"] if one["name"] == "ledgers"]
+            assert (ledgers["ready"], ledgers["required"]) == (False, False)
+            assert "ledgers.db can not be used" in ledgers["cause"]
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize(("policy", "status", "code"), [("degrade", 200, 200), ("fail", 503, 502)])
 def test_a_dead_reranker_is_needed_only_where_its_failure_fails(
     tmp_path: Path, policy: str, status: int, code: int

@@ -130,9 +130,12 @@ def build(settings: ChatqnaSettings) -> FastAPI:
             }
             if ring is not None:
                 probes["api_keys"] = _usable(ring)
+            if settings.ledger_days:
+                probes["ledgers"] = kept.check
             if settings.llm_backend == "openai":
                 probes["llm"] = _listed(llm)
-            optional = {"dataprep", *(["reranker"] if settings.rerank_failure_policy == "degrade" else [])}
+            # Answers go on without these, and say so.
+            optional = {"dataprep", "ledgers", *(["reranker"] if settings.rerank_failure_policy == "degrade" else [])}
             if dataprep is not None:
                 probes["dataprep"] = _ready(dataprep)
             documents = Documents(dataprep, settings.steelyard_scopes)

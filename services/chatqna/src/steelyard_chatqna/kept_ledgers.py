@@ -49,6 +49,10 @@ class KeptLedgers:
         """See `LedgerStore.newest`."""
         return await self._workers.run(self._store.newest, limit, readable)
 
+    async def check(self) -> None:
+        """See `LedgerStore.check`."""
+        await self._workers.run(self._store.check)
+
     async def close(self) -> None:
         """Write what is waiting."""
         if self._writing is not None:

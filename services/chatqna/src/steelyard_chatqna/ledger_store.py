@@ -56,6 +56,7 @@ class LedgerStore:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch(mode=0o600)  # questions, answers and evidence are their owner's alone, as the store's file is
             self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            self._opened = _identity(path)
         try:
             with _typed(path):
                 self._connection.execute("PRAGMA journal_mode=WAL")
@@ -75,7 +76,7 @@ class LedgerStore:
         if self._days == 0:
             return [False] * len(ledgers)
         bodies = [orjson.dumps(ledger.model_dump(mode="json", exclude_none=True)) for ledger in ledgers]
-        with self._lock, _typed(self._path), self._connection:
+        with self._using(), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             for ledger, body in zip(ledgers, bodies, strict=True):
                 if len(body) <= self._max_bytes:
@@ -87,7 +88,7 @@ class LedgerStore:
 
     def get(self, ledger_id: str) -> Ledger | None:
         """The ledger of that id, or None when there is none (any more). Raises LedgerStoreError."""
-        with self._lock, _typed(self._path):
+        with self._using():
             row = self._connection.execute(
                 "SELECT body FROM ledgers WHERE id = ? AND created >= ?", (ledger_id, self._oldest())
             ).fetchone()
@@ -98,7 +99,7 @@ class LedgerStore:
 
         Raises LedgerStoreError.
         """
-        with self._lock, _typed(self._path):
+        with self._using():
             rows = self._connection.execute(
                 "SELECT body FROM ledgers WHERE created >= ? ORDER BY created DESC, rowid DESC LIMIT ?",
                 (self._oldest(), _LOOKED_AT),
@@ -106,10 +107,29 @@ class LedgerStore:
             found = (ledger for (body,) in rows if readable(ledger := self._read(body)))
             return list(islice(found, limit))
 
+    def check(self) -> None:
+        """See that ledgers can be kept: that nobody holds the file, and that it is still there and still a store.
+
+        Raises LedgerStoreError.
+        """
+        with self._using(), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._kept_bytes()
+
     def close(self) -> None:
         """Close the file."""
         with self._lock:
             self._connection.close()
+
+    @contextmanager
+    def _using(self) -> Iterator[None]:
+        """The file, which must still be the one that was opened: what is written to a deleted one is lost."""
+        with self._lock, _typed(self._path):
+            if _identity(self._path) != self._opened:
+                raise LedgerStoreError(
+                    f"the ledger store {self._path} is another file than the one that was opened; restart the gateway"
+                )
+            yield
 
     def _read(self, body: bytes) -> Ledger:
         try:
@@ -134,6 +154,11 @@ class LedgerStore:
     def _kept_bytes(self) -> int:
         (kept,) = self._connection.execute("SELECT bytes FROM kept").fetchone()
         return int(kept)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 @contextmanager
