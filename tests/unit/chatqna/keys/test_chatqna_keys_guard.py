@@ -1,6 +1,7 @@
 """The guards: who is let in, as whom, how often, and that a change of the file is in effect at once."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -174,3 +175,14 @@ def test_without_keys_only_the_loopbacks_own_names_are_answered(host: str, let_i
             return error.code
 
     assert asyncio.run(main()) == (Caller() if let_in else ErrorCode.HOST_FORBIDDEN)
+
+
+@pytest.mark.parametrize(("back_s", "barred"), [(0.5, True), (3600.0, False)])
+def test_a_clock_that_is_put_back_bars_nobody(
+    door: Door, monkeypatch: pytest.MonkeyPatch, back_s: float, barred: bool
+) -> None:
+    key, wall = door.add("often", "public", rate=2), time.time
+    assert [isinstance(door.ask(key), Caller) for _ in range(3)] == [True, True, False]
+    monkeypatch.setattr(time, "time", lambda: wall() - back_s)
+    assert isinstance(door.ask(key), SteelyardError) is barred
+    assert [isinstance(door.ask(key), Caller) for _ in range(2)] == [not barred, False], "and counts go on"

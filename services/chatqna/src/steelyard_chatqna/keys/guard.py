@@ -20,6 +20,9 @@ from .ring import KeyRing
 OPERATIONS_PATHS = frozenset({"/info", "/metrics", "/v1/statistics"})
 """Paths for whoever runs the stack, who may show the service token instead of a key: a scraper asks for no evidence."""
 
+_STEP_S = 1.0
+"""A clock that is put back by less is being kept in step."""
+
 
 class KeyGuard:
     """Admits who shows a key of the ring, as often as that key may ask. Counts are of this process."""
@@ -30,6 +33,7 @@ class KeyGuard:
         self._ring = ring
         self._service_token = service_token
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
+        self._ahead_s = _wall_ahead_s()
 
     async def admit(self, path: str, sent: Mapping[str, str]) -> Caller:
         """See Guard."""
@@ -48,6 +52,7 @@ class KeyGuard:
         return Caller(key.id, frozenset(key.scopes), key.writes)
 
     async def _count(self, key: ApiKey) -> None:
+        self._follow_the_clock()
         rate = RateLimitItemPerMinute(key.requests_per_minute)
         if not await self._limiter.hit(rate, key.id):
             window = await self._limiter.get_window_stats(rate, key.id)
@@ -56,6 +61,13 @@ class KeyGuard:
                 f"API key {key.id} may make {key.requests_per_minute} requests in 60 s",
                 retry_after_s=max(1, math.ceil(window.reset_time - time.time())),
             )
+
+    def _follow_the_clock(self) -> None:
+        """Begin to count anew when the wall clock was put back: requests of the future would bar keys until then."""
+        ahead_s = _wall_ahead_s()
+        if ahead_s < self._ahead_s - _STEP_S:
+            self._limiter = MovingWindowRateLimiter(MemoryStorage())
+        self._ahead_s = ahead_s
 
 
 class LoopbackGuard:
@@ -83,6 +95,11 @@ class LoopbackGuard:
 def unreadable() -> SteelyardError:
     """Which file it is and what is wrong with it is the log's to say, not a stranger's to know."""
     return SteelyardError(ErrorCode.NOT_READY, "the API keys can not be read; the log has the cause")
+
+
+def _wall_ahead_s() -> float:
+    """By how much the clock that the counts go by is ahead of the one that nobody sets."""
+    return time.time() - time.monotonic()
 
 
 def _host_name(host: str) -> str | None:
