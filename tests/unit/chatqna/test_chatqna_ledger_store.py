@@ -12,26 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from steelyard_chatqna import ledgers
 from steelyard_chatqna.ledger_store import LedgerStore, LedgerStoreError
 from steelyard_contracts.answers import Ledger
 
-from .fakes import evidence, run
+from .ledger_store_bench import ROOM, ledger, put
 
 DAY_S = 86_400
-ROOM = 10**7
-
-
-def ledger(ledger_id: str, question: str = "q") -> Ledger:
-    async def make() -> Ledger:
-        return ledgers.of_evidence(ledger_id, evidence(question=question))
-
-    return run(make)
-
-
-def put(store: LedgerStore, one: Ledger) -> bool:
-    (kept,) = store.put_all([one])
-    return kept
 
 
 @pytest.fixture
@@ -406,28 +392,3 @@ def kept_size(path: Path, one: Ledger) -> int:
         connection.execute("DELETE FROM ledgers")
     connection.close()
     return int(size)
-
-
-def test_a_file_that_is_deleted_or_replaced_is_not_written_to_any_more(path: Path) -> None:
-    with closing(LedgerStore(path, 1, ROOM)) as store:
-        assert put(store, ledger("one"))
-        store.check()
-        path.unlink()
-        for use in (store.check, lambda: put(store, ledger("two")), lambda: store.get("one")):
-            with pytest.raises(LedgerStoreError, match=r"ledgers\.db can not be used"):
-                use()
-        with closing(LedgerStore(path, 1, ROOM)):
-            for use in (store.check, lambda: put(store, ledger("two")), lambda: store.get("one")):
-                with pytest.raises(LedgerStoreError, match="is another file than the one that was opened; restart"):
-                    use()
-
-
-def test_a_file_that_is_no_store_any_more_is_seen_without_a_ledger(path: Path) -> None:
-    with closing(LedgerStore(path, 1, ROOM)) as store, closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("DROP TABLE kept")
-        with pytest.raises(LedgerStoreError, match="no such table"):
-            store.check()
-        other.execute("CREATE TABLE kept (bytes INTEGER NOT NULL)")
-        other.execute("INSERT INTO kept VALUES (0)")
-        store.check()
-        assert put(store, ledger("one"))

@@ -21,6 +21,8 @@ from steelyard_contracts.answers import Ledger
 
 _DAY_S = 86_400
 _LOOKED_AT = 1_000
+_PRIMARY = 0xFF
+"""Of an extended result code, the bits that say which kind it is."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS ledgers (
     id TEXT PRIMARY KEY,
@@ -48,6 +50,10 @@ class LedgerStore:
     """Blocking; call it from a worker thread. `days` = 0 keeps nothing, and forgets what was kept before."""
 
     def __init__(self, path: Path, days: int, max_bytes: int) -> None:
+        """Open the file, or make it. Raises LedgerStoreError, but not for what passes by itself: every use tries again.
+
+        Answers do without their ledgers, so a full disk is no reason not to start.
+        """
         self._path = path
         self._days = days
         self._max_bytes = max_bytes
@@ -57,16 +63,15 @@ class LedgerStore:
             path.touch(mode=0o600)  # questions, answers and evidence are their owner's alone, as the store's file is
             self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             self._opened = _identity(path)
+        self._prepared = False
+        self._doubted = False
         try:
-            with _typed(path):
-                self._connection.execute("PRAGMA journal_mode=WAL")
-                # Without this, replacing a ledger would not be seen as dropping the old one.
-                self._connection.execute("PRAGMA recursive_triggers=ON")
-                self._connection.executescript(_SCHEMA)
-                self._drop_old()
-        except LedgerStoreError:
-            self._connection.close()
-            raise
+            with self._using():
+                pass
+        except LedgerStoreError as error:
+            if not _passes(error):
+                self._connection.close()
+                raise
 
     def put_all(self, ledgers: Sequence[Ledger]) -> list[bool]:
         """Keep ledgers in one transaction and drop those that are too old or too many; say of each whether it was kept.
@@ -77,6 +82,7 @@ class LedgerStore:
             return [False] * len(ledgers)
         bodies = [orjson.dumps(ledger.model_dump(mode="json", exclude_none=True)) for ledger in ledgers]
         with self._using(), self._connection:
+            self._doubted = True
             self._connection.execute("BEGIN IMMEDIATE")
             for ledger, body in zip(ledgers, bodies, strict=True):
                 if len(body) <= self._max_bytes:
@@ -84,6 +90,7 @@ class LedgerStore:
                     self._connection.execute("INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?)", row)
             self._drop_old()
             self._drop_excess()
+        self._doubted = False
         return [len(body) <= self._max_bytes for body in bodies]
 
     def get(self, ledger_id: str) -> Ledger | None:
@@ -110,11 +117,15 @@ class LedgerStore:
     def check(self) -> None:
         """See that ledgers can be kept: that nobody holds the file, and that it is still there and still a store.
 
-        Raises LedgerStoreError.
+        After one that could not be kept, something is written as well, for which a full disk has no space. Raises
+        LedgerStoreError.
         """
         with self._using(), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             self._kept_bytes()
+            if self._doubted:
+                self._connection.execute("UPDATE kept SET bytes = bytes")
+        self._doubted = False
 
     def close(self) -> None:
         """Close the file."""
@@ -129,7 +140,17 @@ class LedgerStore:
                 raise LedgerStoreError(
                     f"the ledger store {self._path} is another file than the one that was opened; restart the gateway"
                 )
+            if not self._prepared:
+                self._prepare()
             yield
+
+    def _prepare(self) -> None:
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        # Without this, replacing a ledger would not be seen as dropping the old one.
+        self._connection.execute("PRAGMA recursive_triggers=ON")
+        self._connection.executescript(_SCHEMA)
+        self._drop_old()
+        self._prepared = True
 
     def _read(self, body: bytes) -> Ledger:
         try:
@@ -154,6 +175,12 @@ class LedgerStore:
     def _kept_bytes(self) -> int:
         (kept,) = self._connection.execute("SELECT bytes FROM kept").fetchone()
         return int(kept)
+
+
+def _passes(error: LedgerStoreError) -> bool:
+    """Whether the fault may end by itself: no space, or somebody who holds the file."""
+    code = getattr(error.__cause__, "sqlite_errorcode", sqlite3.SQLITE_OK)
+    return code & _PRIMARY in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY)
 
 
 def _identity(path: Path) -> tuple[int, int]:
