@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Callable, MutableMapping
-from typing import Any
+from typing import Any, TextIO
 
 import orjson
 import structlog
@@ -63,6 +63,32 @@ class _Libraries(logging.Formatter):
         return orjson.dumps(line).decode()
 
 
+class _Lines:
+    """Standard error. A line that it does not take, on a full disk or after its reader has gone, is lost.
+
+    A request is worth more than its line. How many are `lost`, at most, is told with the next one that gets through.
+    """
+
+    def __init__(self, stream: TextIO, service: str) -> None:
+        self.lost = 0
+        self._stream = stream
+        self._service = service
+
+    def write(self, line: str) -> None:
+        """Write a line at once."""
+        loss = {"event": "log_lines_lost", "at_most": self.lost, "level": "error", "service": self._service}
+        try:
+            self._stream.write((orjson.dumps(loss).decode() + "\n" if self.lost else "") + line)
+            self._stream.flush()
+        except (OSError, ValueError):  # ValueError: the stream was closed
+            self.lost += 1
+        else:
+            self.lost = 0
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+
 def configure(service: str, level: str, policy_hash: str) -> None:
     """Write logs of `level` and above to standard error, each with the service's name and its policy hash.
 
@@ -70,6 +96,7 @@ def configure(service: str, level: str, policy_hash: str) -> None:
 
     The standard library's loggers (uvicorn, aiohttp, asyncio) are held at warning whatever the level.
     """
+    lines: Any = _Lines(sys.stderr, service)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -80,10 +107,10 @@ def configure(service: str, level: str, policy_hash: str) -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(file=lines),
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(lines)
     handler.setFormatter(_Libraries(service, policy_hash))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
 
