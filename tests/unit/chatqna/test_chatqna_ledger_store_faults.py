@@ -63,13 +63,14 @@ def test_a_store_that_somebody_holds_at_the_start_is_used_once_it_is_free(
             assert (store.get("before") is None) is new
 
 
-def test_a_ledger_that_could_not_be_written_is_remembered_until_something_can(path: Path) -> None:
+def test_a_ledger_that_could_not_be_written_is_told_until_one_can(path: Path) -> None:
     with closing(LedgerStore(path, 1, ROOM)) as store, closing(sqlite3.connect(path, isolation_level=None)) as other:
-        store.check()
         other.execute("CREATE TRIGGER full BEFORE UPDATE ON kept BEGIN SELECT RAISE(FAIL, 'full'); END")  # as a disk is
+        store.check()
         with pytest.raises(LedgerStoreError, match="full"):
             put(store, ledger("one"))
+        other.execute("DROP TRIGGER full")
         with pytest.raises(LedgerStoreError, match="full"):
             store.check()
-        other.execute("DROP TRIGGER full")
+        assert put(store, ledger("two"))
         store.check()

@@ -64,7 +64,7 @@ class LedgerStore:
             self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             self._opened = _identity(path)
         self._prepared = False
-        self._doubted = False
+        self._last_fault: str | None = None
         try:
             with self._using():
                 pass
@@ -81,16 +81,19 @@ class LedgerStore:
         if self._days == 0:
             return [False] * len(ledgers)
         bodies = [orjson.dumps(ledger.model_dump(mode="json", exclude_none=True)) for ledger in ledgers]
-        with self._using(), self._connection:
-            self._doubted = True
-            self._connection.execute("BEGIN IMMEDIATE")
-            for ledger, body in zip(ledgers, bodies, strict=True):
-                if len(body) <= self._max_bytes:
-                    row = (ledger.ledger_id, time.time(), len(body), body)
-                    self._connection.execute("INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?)", row)
-            self._drop_old()
-            self._drop_excess()
-        self._doubted = False
+        try:
+            with self._using(), self._connection:
+                self._connection.execute("BEGIN IMMEDIATE")
+                for ledger, body in zip(ledgers, bodies, strict=True):
+                    if len(body) <= self._max_bytes:
+                        row = (ledger.ledger_id, time.time(), len(body), body)
+                        self._connection.execute("INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?)", row)
+                self._drop_old()
+                self._drop_excess()
+        except LedgerStoreError as error:
+            self._last_fault = str(error)
+            raise
+        self._last_fault = None
         return [len(body) <= self._max_bytes for body in bodies]
 
     def get(self, ledger_id: str) -> Ledger | None:
@@ -117,15 +120,14 @@ class LedgerStore:
     def check(self) -> None:
         """See that ledgers can be kept: that nobody holds the file, and that it is still there and still a store.
 
-        After one that could not be kept, something is written as well, for which a full disk has no space. Raises
-        LedgerStoreError.
+        Raises LedgerStoreError, also that of a ledger that could not be kept while none has been since: what a full
+        disk has no room for is seen only by writing it.
         """
         with self._using(), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             self._kept_bytes()
-            if self._doubted:
-                self._connection.execute("UPDATE kept SET bytes = bytes")
-        self._doubted = False
+        if self._last_fault is not None:
+            raise LedgerStoreError(self._last_fault)
 
     def close(self) -> None:
         """Close the file."""
@@ -178,9 +180,9 @@ class LedgerStore:
 
 
 def _passes(error: LedgerStoreError) -> bool:
-    """Whether the fault may end by itself: no space, or somebody who holds the file."""
+    """Whether the fault may end by itself: no space, a disk that fails, or somebody who holds the file."""
     code = getattr(error.__cause__, "sqlite_errorcode", sqlite3.SQLITE_OK)
-    return code & _PRIMARY in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY)
+    return code & _PRIMARY in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_IOERR)
 
 
 def _identity(path: Path) -> tuple[int, int]:
