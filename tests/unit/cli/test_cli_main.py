@@ -41,7 +41,7 @@ def test_every_command_speaks_json_and_is_explained():
         "config explain", "config check", "store init", "store check", "store migrate",
         "evidence inspect", "evidence freeze", "evidence run", "evidence report", "evidence gate",
         "evidence rollback", "evidence calibrate", "evidence study", "evidence survival",
-        "doctor", "models fetch", "models list", "models verify",
+        "doctor", "models fetch", "models list", "models verify", "bench",
     }  # fmt: skip
 
 

@@ -8,7 +8,22 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .commands import ask, config, doctor, documents, evidence, jobs, keys, models, replay, select, stack, store, verify
+from .commands import (
+    ask,
+    bench,
+    config,
+    doctor,
+    documents,
+    evidence,
+    jobs,
+    keys,
+    models,
+    replay,
+    select,
+    stack,
+    store,
+    verify,
+)
 from .errors import CliError, UsageError
 from .exits import ExitCode, exit_help
 from .render.text import is_text
@@ -82,7 +97,22 @@ def _root(
     """Options before the command."""
 
 
-for group in (stack, documents, jobs, ask, replay, verify, select, evidence, keys, config, store, doctor, models):
+for group in (
+    stack,
+    documents,
+    jobs,
+    ask,
+    replay,
+    verify,
+    select,
+    bench,
+    evidence,
+    keys,
+    config,
+    store,
+    doctor,
+    models,
+):
     group.register(app)
 
 
