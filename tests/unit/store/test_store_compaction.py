@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from steelyard_store import StoreBusy
 from steelyard_store.embedded import audit, compact, create
+from steelyard_store.embedded import writing as writing_module
 from steelyard_store.embedded.reading import EmbeddedReading
 from steelyard_store.embedded.writing import EmbeddedWriting
 from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication
@@ -31,13 +33,42 @@ def path(tmp_path: Path) -> Path:
 
 
 def content(path: Path) -> bytes:
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA wal_checkpoint (TRUNCATE)")
-    connection.close()
     return b"".join(file.read_bytes() for file in path.parent.iterdir())
 
 
 def test_deleted_text_is_overwritten_at_once(path: Path) -> None:
+    assert b"lies in the" not in content(path)
+
+
+@pytest.fixture
+def deleting(path: Path) -> Iterator[EmbeddedWriting]:
+    """A writer with the secret in its store and a reader beside it: no last connection cleans up behind them."""
+    beside = EmbeddedReading(path, MODEL, 1.0)
+    beside.check()
+    writing = EmbeddedWriting(path, 1.0)
+    writing.publish(*publication("secret", [SECRET]).args)
+    yield writing
+    writing.close()
+    beside.close()
+
+
+def test_a_deletion_leaves_no_text_in_the_log_beside_the_file(path: Path, deleting: EmbeddedWriting) -> None:
+    assert b"lies in the" in content(path)
+    deleting.delete("secret")
+    assert b"lies in the" not in content(path)
+
+
+def test_a_reader_of_the_old_state_puts_that_off_to_the_next_write(
+    path: Path, deleting: EmbeddedWriting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing_module, "_READERS_WAIT_MS", 0)
+    reading = sqlite3.connect(path, isolation_level=None)
+    reading.execute("BEGIN")
+    reading.execute("SELECT count(*) FROM chunk").fetchone()
+    assert deleting.delete("secret")
+    assert b"lies in the" in content(path)
+    reading.close()
+    deleting.publish(*publication("another", ["some text"]).args)
     assert b"lies in the" not in content(path)
 
 

@@ -40,6 +40,7 @@ from steelyard_store.tree_checks import checked_tree
 from steelyard_store.validation import check_model, checked_filter, checked_publication
 
 _KEPT_GENERATIONS = 10_000  # a reader that lags further behind loads the matrix anew
+_READERS_WAIT_MS = 1_000  # longest wait for readers of what was deleted; after that the next write tries again
 
 
 def create(path: Path, model: ModelIdentity, busy_timeout_s: float = 10.0) -> StoreInfo:
@@ -79,6 +80,7 @@ class EmbeddedWriting:
         self._pool = ConnectionPool(path, "writer", busy_timeout_s)
         # Threads queue here in order; SQLite's own waiting polls and can starve one of them.
         self._turn = threading.Lock()
+        self._log_has_deleted = False
 
     def initialise(self, model: ModelIdentity) -> StoreInfo:
         """See ``ChunkWriter.initialise``."""
@@ -132,6 +134,7 @@ class EmbeddedWriting:
             ).fetchone()
             if found is None:
                 return False
+            self._log_has_deleted = True
             _remove_chunks(connection, document_id, _next_generation(connection, meta))
             connection.execute("DELETE FROM document WHERE document_id = ?", (document_id,))
             connection.execute(
@@ -154,12 +157,24 @@ class EmbeddedWriting:
     def _transaction(self) -> Iterator[tuple[sqlite3.Connection, Meta]]:
         with self._turn:
             identity = self._pool.file_identity()
-            with self._pool.connection() as connection, immediate(connection):
-                connection.execute(DELETIONS_DDL)
-                yield connection, read_meta(connection)
+            with self._pool.connection() as connection:
+                with immediate(connection):
+                    connection.execute(DELETIONS_DDL)
+                    yield connection, read_meta(connection)
+                if self._log_has_deleted:
+                    self._empty_log(connection)
             # A commit into a file that was unlinked meanwhile would be acknowledged and lost.
             if self._pool.file_identity() != identity:
                 raise StoreUnavailable(f"store {self._path} was replaced during the write; repeat it")
+
+    def _empty_log(self, connection: sqlite3.Connection) -> None:
+        """Write the log back into the file, where what was deleted is zeroed, and cut it: till then it has the text."""
+        connection.execute(f"PRAGMA busy_timeout = {_READERS_WAIT_MS}")
+        try:
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint (TRUNCATE)").fetchone()
+            self._log_has_deleted = bool(busy)
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {round(self._busy_timeout_s * 1000)}")
 
 
 def _visible_revision(connection: sqlite3.Connection, document: Document) -> str | None:
