@@ -8,7 +8,7 @@ from .answer import Draft
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What all chunks of one completion share. `with_usage`: all have `usage`, which is null in all but one."""
+    """What all chunks of one completion share. With `with_usage` each has `usage`, which is null but in the last."""
 
     id: str
     created: int
