@@ -268,6 +268,32 @@ def test_another_model_is_named_with_the_stores(change: dict[str, Any]) -> None:
     assert str(next(iter(change.values()))) in str(error.value)
 
 
+def test_nothing_is_searched_by_vectors_of_another_model_until_both_agree() -> None:
+    store = corpus()
+    request = RetrievalRequest.model_validate({"text": "pump", "embedding": QUERY, "reranking_strategy": "slice"})
+    answers: list[Any] = [_info(revision="r2"), None, _info()]
+
+    def answer() -> Any:
+        said = answers.pop(0)
+        if said is None:
+            raise UpstreamError(ErrorCode.UPSTREAM_UNREACHABLE, "down", stage=Stage.EMBEDDING)
+        return said
+
+    async def main() -> None:
+        asked = retriever(store, FakeInfo(answer))
+        for _ in range(2):  # the second look learns nothing new
+            with pytest.raises(ModelMismatch):
+                await asked.probe()
+            before = list(store.calls)
+            with pytest.raises(ModelMismatch, match="configure"):
+                await asked.retrieve(request, "p")
+            assert store.calls == before
+        await asked.probe()
+        assert (await asked.retrieve(request, "p")).retrieved_docs
+
+    asyncio.run(main())
+
+
 def test_an_embedding_service_that_is_down_does_not_make_the_retriever_unready() -> None:
     def down() -> Any:
         raise UpstreamError(ErrorCode.UPSTREAM_UNREACHABLE, "down", stage=Stage.EMBEDDING)

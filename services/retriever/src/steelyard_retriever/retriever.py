@@ -46,13 +46,16 @@ class Retriever:
         self._rescorer = rescorer
         self._embedding = embedding
         self._settings = settings
+        self._models: tuple[ModelIdentity, ModelIdentity] | None = None
 
     async def retrieve(self, request: RetrievalRequest, policy_hash: str) -> SearchedMultimodalDoc:
         """Find candidates; embeddings travel along only when the effective strategy is `adaptive`.
 
         Raises `scope_required` and `scope_unknown` (never an unfiltered search), `invalid_request` for a text of white
-        space (one that is absent is not needed), EmbeddingsMissingError, and what `search` raises.
+        space (one that is absent is not needed), EmbeddingsMissingError, ModelMismatch when the last look found one (a
+        cosine between vectors of two models says nothing), and what `search` raises.
         """
+        self._refuse_mismatch()
         if request.text.isspace():
             raise SteelyardError(ErrorCode.INVALID_REQUEST, "text: is blank")
         allowed = self._allowed(request)
@@ -95,10 +98,14 @@ class Retriever:
         try:
             reply = await self._embedding.get_json("/info", _INFO_TIMEOUT_S)
         except UpstreamError:
-            return  # its own readiness says so; searching with a caller's vector needs the store only
-        running = ModelIdentity(*model_of(reply))
-        if running != info.model:
-            raise ModelMismatch(stored=info.model, given=running)
+            pass  # its own readiness says so; searching with a caller's vector needs the store only
+        else:
+            self._models = (info.model, ModelIdentity(*model_of(reply)))
+        self._refuse_mismatch()
+
+    def _refuse_mismatch(self) -> None:
+        if self._models is not None and self._models[0] != self._models[1]:
+            raise ModelMismatch(stored=self._models[0], given=self._models[1])
 
     async def _search(
         self, request: RetrievalRequest, query: np.ndarray, allowed: Filter, *, with_vectors: bool
