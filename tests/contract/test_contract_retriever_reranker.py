@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+import requests
 
 from steelyard_contracts.ledger import LedgerEntry, totals
-from tests.harness.stack import Stack, post
+from steelyard_runtime.policy import policy_hash
+from tests.harness.stack import TIMEOUT_S, Stack, post
 
 QUESTION = "Which seal is approved for AX-104-B?"
 
@@ -136,3 +138,14 @@ def test_nothing_in_nothing_out(stack: Stack) -> None:
     body = post(stack.reranker, "/v1/reranking", {"initial_query": QUESTION, "retrieved_docs": []}).json()
     assert body["outcome"] == "empty"
     assert body["ledger"] == []
+
+
+def test_a_reply_without_overrides_has_the_policy_hash_of_info(stack: Stack) -> None:
+    info = requests.get(f"{stack.reranker.url}/info", timeout=TIMEOUT_S)
+    body = {"initial_query": QUESTION, "retrieved_docs": [{"id": "c1", "text": "A pump."}]}
+    vectors = {"embedding": [1.0, 0.0], "chunk_embeddings": {"c1": [0.0, 1.0]}}
+    own = post(stack.reranker, "/v1/reranking", {**body, **vectors}).json()
+    assert own["policy_hash"] == info.json()["policy_hash"] == info.headers["X-Policy-Hash"]
+    assert policy_hash(info.json()["policy"]) == own["policy_hash"]
+    other = post(stack.reranker, "/v1/reranking", {**body, "reranking_strategy": "slice"}).json()
+    assert other["policy_hash"] != own["policy_hash"]

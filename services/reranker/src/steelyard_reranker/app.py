@@ -75,7 +75,7 @@ def build(settings: RerankerSettings) -> FastAPI:
                 yield Running(
                     Reranker(ranking, judge, settings.selection, selecting),
                     probes={"model": opened.backend.probe},
-                    facts=lambda: _facts(opened, settings),
+                    facts=lambda: _facts(opened, settings, ranking),
                 )
         finally:
             for workers in pools:
@@ -100,11 +100,12 @@ def _declared(settings: RerankerSettings) -> dict[str, Any]:
     }
 
 
-def _facts(opened: OpenBackend, settings: RerankerSettings) -> Facts:
+def _facts(opened: OpenBackend, settings: RerankerSettings, ranking: Ranking) -> Facts:
     """What `/info` says of the running reranker; a server's revision and limit are known once it has been asked."""
     pair_format = opened.pair_format
     limits = {} if pair_format is None else {"pair_tokens": settings.pairs.limit(pair_format)}
     return Facts(
         limits={"max_tokens": None if pair_format is None else pair_format.limit, **limits},
         models={"reranker": {"id": opened.backend.model_id, **opened.backend.policy}},
+        policy=ranking.own_policy,
     )

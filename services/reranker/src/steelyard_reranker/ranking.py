@@ -46,8 +46,13 @@ class Ranking:
 
     @property
     def policy(self) -> dict[str, object]:
-        """What decides which evidence is kept, as far as no request overrides it."""
+        """What decides which candidates are scored, and how."""
         return {**self._judge.policy, **self._settings.policy}
+
+    @property
+    def own_policy(self) -> dict[str, object]:
+        """What decides which evidence is kept, as far as no request overrides it."""
+        return self._effective(self._settings.reranking_strategy, self._settings.selection)
 
     async def rerank(self, request: RerankingRequest) -> RerankingResponse:
         """Score the candidates and select among them.
@@ -110,9 +115,12 @@ class Ranking:
 
     def _note_policy(self, strategy: Strategy, settings: SelectionSettings) -> str:
         """Hash the effective policy; once more after judging, because a server's first answer names its revision."""
-        policy = policy_hash({**self.policy, "strategy": strategy, "selection": asdict(settings)})
+        policy = policy_hash(self._effective(strategy, settings))
         context.note_policy(policy)
         return policy
+
+    def _effective(self, strategy: Strategy, settings: SelectionSettings) -> dict[str, object]:
+        return {**self.policy, "strategy": strategy, "selection": asdict(settings)}
 
     async def _judged(self, query: str, rows: Sequence[Row]) -> dict[str, Judgement | RowFault]:
         deadline = context.deadline()

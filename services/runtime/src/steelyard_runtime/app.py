@@ -15,7 +15,7 @@ from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode
 from steelyard_contracts.health import HealthCheck, Info, Statistics
 
-from . import logs, middleware, openapi, problems
+from . import context, logs, middleware, openapi, problems
 from .body import StrictRoute
 from .guard import Guard, TokenGuard
 from .health import Health, Probe
@@ -57,10 +57,14 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a service learns of its models only while it runs; added to what `Service` says of them."""
+    """What a service learns of its models only while it runs; added to what `Service` says of them.
+
+    `policy` is in place of the declared one, for a service whose models are part of it.
+    """
 
     limits: Mapping[str, int | float | None] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
+    policy: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,7 @@ def create_app(
     for router in routers:
         _require_strict_routes(router)
         app.include_router(router)
-    app.include_router(_operations(service, policy, metrics))
+    app.include_router(_operations(service, metrics))
     openapi.install(app, service.openai_paths)
     return app
 
@@ -183,7 +187,7 @@ def service_token(settings: ProcessSettings) -> str | None:
     return token
 
 
-def _operations(service: Service, policy: str, metrics: Metrics) -> APIRouter:
+def _operations(service: Service, metrics: Metrics) -> APIRouter:
     router = APIRouter(tags=["operations"])
 
     @router.get("/live")
@@ -210,11 +214,14 @@ def _operations(service: Service, policy: str, metrics: Metrics) -> APIRouter:
     async def info(request: Request) -> Info:
         """Limits, models and policy."""
         facts: Facts = request.app.state.facts()
+        effective = service.policy if facts.policy is None else facts.policy
+        digest = policy_hash(effective)
+        context.note_policy(digest)
         return Info(
             service=service.stage,
             version=VERSION,
-            policy_hash=policy,
-            policy=dict(service.policy),
+            policy_hash=digest,
+            policy=dict(effective),
             limits={**service.limits, **facts.limits},
             models={**service.models, **facts.models},
         )
