@@ -204,7 +204,7 @@ def test_the_report_is_written(release):
 
 
 def test_gate_passes_promotes_and_rollback_restores(release):
-    carry_out(release)
+    carry_out(release, "--current", release / "live.env", "--proposed", release / "slice.env")
     result = gate(release, "--proposed", release / "slice.env", "--promote", release / "live.env")
     assert result.exit_code == 0, [one for one in json.loads(result.stdout)["checks"] if not one["passed"]]
     assert json.loads(result.stdout)["promoted"] is True
@@ -214,6 +214,25 @@ def test_gate_passes_promotes_and_rollback_restores(release):
     again = run("rollback", release / "live.env", "--json")
     assert again.exit_code == 1
     assert "no previous configuration" in json.loads(again.stderr)["error"]["message"]
+
+
+def test_nothing_is_promoted_over_what_the_run_did_not_compare_with(release):
+    carry_out(release)
+    result = gate(release, "--proposed", release / "slice.env", "--promote", release / "live.env")
+    assert result.exit_code == 1
+    failed = [one["check"] for one in json.loads(result.stdout)["checks"] if not one["passed"]]
+    assert failed == ["the run's current route is the configuration that is replaced"]
+    assert (release / "live.env").read_text() == "RERANKING_STRATEGY=slice\n"
+    absent = gate(release, "--proposed", release / "slice.env", "--promote", release / "absent.env")
+    assert absent.exit_code == 2
+    assert "absent.env: No such file" in json.loads(absent.stderr)["error"]["message"]
+
+
+def test_a_setting_out_of_range_is_named_with_its_file(release):
+    (release / "slice.env").write_text("RERANKER_TOP_N=0\n")
+    result = run("run", release / "manifest.json", "--out", release / "run.json", "--current", release / "slice.env")
+    assert result.exit_code == 2
+    assert "slice.env: RERANKER_TOP_N='0'" in result.stderr
 
 
 def test_a_failed_gate_exits_1_and_promotes_nothing(release):

@@ -24,6 +24,7 @@ from steelyard_evidence.survival import PairEncoder
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_reranker.pairs import CrossEncoderFormat, PairFormat, PairSettings
 from steelyard_reranker.selection import SelectionSettings
+from steelyard_runtime.floors import CosineFloors
 from tests.unit.evidence.samples import FakeReader, candidate, manifest, query
 from tests.unit.evidence.tiny_tokenizers import word_tokenizer
 
@@ -118,6 +119,16 @@ def test_gate_2_turns_red_on_a_silent_change(gates: Gates, tmp_path: Path) -> No
     ]
     strict = gates.identity.model_copy(update={"allowed_policies": [PairPolicy.WINDOWS]})
     assert "the truncation policy is an allowed one" in failed(identity.declared(strict, frozen, run, SOUND))
+
+
+def test_gate_2_turns_red_when_something_else_is_replaced_than_was_compared_with(tmp_path: Path) -> None:
+    proposed = SOUND.with_pairs(budget=256)
+    run = run_of(tmp_path, SOUND, proposed)
+    assert identity.replaced(run, SOUND, proposed).passed
+    assert identity.replaced(run, proposed, proposed).passed
+    other = identity.replaced(run, replace(SOUND, floors=CosineFloors(each=0.2)), proposed)
+    assert not other.passed
+    assert other.found == ("floors: measured {'best': None, 'each': None}, is {'best': None, 'each': 0.2}")
 
 
 def test_gate_2_turns_red_on_an_unsupported_length(pair_format: PairFormat) -> None:

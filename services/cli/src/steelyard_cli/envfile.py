@@ -17,9 +17,9 @@ def read_env_file(path: Path) -> dict[str, tuple[str, int]]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigurationError(f"--env-file {path}: {error.strerror}") from None
+        raise ConfigurationError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ConfigurationError(f"--env-file {path}: is not UTF-8") from None
+        raise ConfigurationError(f"{path}: is not UTF-8") from None
     values: dict[str, tuple[str, int]] = {}
     faults = []
     for number, line in enumerate(text.split("\n"), start=1):

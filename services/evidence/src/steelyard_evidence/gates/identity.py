@@ -1,6 +1,7 @@
 """Gate 2: who a text is survives windows and batches, and nothing about truncation changes silently."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from steelyard_contracts.documents import CandidateMetadata
 from steelyard_reranker.pairs import (
@@ -44,7 +45,7 @@ def declared(gate: IdentityGate, manifest: Manifest, run: Run, proposed: Policy)
             GATE,
             "the run measured the policy that is to be promoted",
             run.plan.get("proposed") == proposed.as_json(),
-            "the same" if run.plan.get("proposed") == proposed.as_json() else _changed(run, proposed),
+            _differences(run.plan.get("proposed", {}), proposed),
         ),
         Verdict(
             GATE,
@@ -59,6 +60,15 @@ def declared(gate: IdentityGate, manifest: Manifest, run: Run, proposed: Policy)
             f"{limit} tokens; at least {gate.min_pair_limit}",
         ),
     ]
+
+
+def replaced(run: Run, live: Policy, proposed: Policy) -> Verdict:
+    """That the run compared with the configuration which is to be replaced, or that this has been done already."""
+    check = "the run's current route is the configuration that is replaced"
+    if live == proposed:
+        return Verdict(GATE, check, True, "the proposed one is there already")
+    measured = run.plan.get("current", {})
+    return Verdict(GATE, check, measured == live.as_json(), _differences(measured, live))
 
 
 def reranker(manifest: Manifest, reading: ModelIdentity) -> Verdict:
@@ -164,7 +174,7 @@ def _metadata(candidate: FrozenCandidate) -> CandidateMetadata:
     )
 
 
-def _changed(run: Run, proposed: Policy) -> str:
-    measured, now = run.plan.get("proposed", {}), proposed.as_json()
+def _differences(measured: Mapping[str, Any], policy: Policy) -> str:
+    now = policy.as_json()
     differing = [name for name in now if measured.get(name) != now[name]]
-    return "; ".join(f"{name}: measured {measured.get(name)}, proposed {now[name]}" for name in differing)
+    return "; ".join(f"{name}: measured {measured.get(name)}, is {now[name]}" for name in differing) or "the same"

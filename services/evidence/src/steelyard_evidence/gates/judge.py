@@ -13,12 +13,19 @@ from .thresholds import Gates
 from .verdict import Verdict
 
 
-def judge(gates: Gates, manifest: Manifest, run: Run, proposed: Policy, reader: Reader) -> list[Verdict]:
-    """Every check of every gate, in order; what can not be checked because another check failed is left out."""
+def judge(
+    gates: Gates, manifest: Manifest, run: Run, proposed: Policy, reader: Reader, live: Policy | None = None
+) -> list[Verdict]:
+    """Every check of every gate, in order; what can not be checked because another check failed is left out.
+
+    `live` is the policy that the proposed one is to replace, None when nothing is.
+    """
     pairs = proposed.effective_pairs(manifest.pair_limit)
     verdicts = replay(gates.fixtures.required, reader.pair_format, pairs)
     verdicts.append(identity.reranker(manifest, reader.identity))
     verdicts += identity.declared(gates.identity, manifest, run, proposed)
+    if live is not None:
+        verdicts.append(identity.replaced(run, live, proposed))
     length = identity.supported(reader.pair_format, pairs)
     verdicts.append(length)
     verdicts.append(identity.offsets(PairEncoder(reader.tokenizer), manifest))

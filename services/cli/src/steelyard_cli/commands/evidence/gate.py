@@ -48,11 +48,11 @@ def gate(
     terminal = Terminal.open(as_json=as_json)
     if promote is not None and proposed is None:
         raise typer.BadParameter("--promote needs --proposed")
-    wanted = policy(proposed)
+    wanted, live = policy(proposed), None if promote is None else policy(promote)
     with laboratory():
         thresholds, frozen, measured = read_gates(gates), read_manifest(manifest), read_run(run)
         with open_reader(reranker, tokenizer, proposed) as reader:
-            verdicts = judge(thresholds, frozen, measured, wanted, reader)
+            verdicts = judge(thresholds, frozen, measured, wanted, reader, live)
         passed = all(one.passed for one in verdicts)
         changed = passed and promote is not None and proposed is not None and put_in_place(proposed, promote)
     if as_json:

@@ -58,12 +58,16 @@ class Bar(Progress):
 
 def policy(env_file: Path | None) -> "Policy":
     """The policy of an env file, the published defaults without one; raises ConfigurationError."""
+    from steelyard_evidence.errors import PolicyError
     from steelyard_evidence.policy import Policy, read_policy
 
     if env_file is None:
         return Policy()
-    with laboratory():
-        return read_policy(env_settings(env_file))
+    settings = env_settings(env_file)
+    try:
+        return read_policy(settings)
+    except PolicyError as error:
+        raise ConfigurationError(f"{env_file}: {error}") from None
 
 
 def env_settings(env_file: Path) -> dict[str, str]:
