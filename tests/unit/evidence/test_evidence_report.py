@@ -67,6 +67,16 @@ def test_every_part_is_in_the_tables_and_the_upper_bound_is_called_so(run: Run) 
     assert "0.010" in text  # the latency
 
 
+def test_recall_and_ndcg_have_a_chart_against_tokens_each(run: Run) -> None:
+    text = page(run)
+    for title, value in (("Recall", lambda part: part.pooled.recall), ("nDCG", lambda part: part.pooled.ndcg)):
+        section = text.split(f"<h2>{title} against context tokens</h2>")[1].split("<h2>")[0]
+        for part in run.parts:
+            mean, tokens = value(part), part.pooled.context_tokens.mean
+            said = f"{part.key}: {mean.mean:.3f} [{mean.low:.3f}, {mean.high:.3f}] at {tokens:.0f} tokens"
+            assert section.count(f"<title>{said}</title>") == 1
+
+
 def test_a_run_without_sweeps_has_no_empty_charts(tmp_path: Path) -> None:
     policy = Policy(strategy=Strategy.SLICE).with_pairs(min_doc_tokens=16)
     text = page(run_plan(manifest(), Plan(policy, policy), FakeReader(), tmp_path / "u", lambda *_: None))

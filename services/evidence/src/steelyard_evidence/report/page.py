@@ -1,20 +1,32 @@
 """The page: HTML without any outside resource, so that it can be mailed, archived and opened offline."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 from ..measures.survival import Boundary
 from ..run.plan import Axis
-from ..run.result import POSITIONS, Count, Mean, PartResult, Run
+from ..run.result import POSITIONS, Count, Mean, PartResult, Run, Summary
 from .chart import Axes, Dot, Series, legend, line_chart
 from .rows import row_chart
 from .style import STYLE
+
+_Measure = tuple[str, str, Callable[[Summary], Mean]]
 
 _BOUNDARIES = (
     "<p>How much of the annotated evidence is left at each boundary: in the candidates, in what the reranker could"
     " read, in the passages that selection kept, and in the context. Evidence that was cut from a pair can come back"
     " when its passage is kept for another reason, because passages are sent whole. Counts are units of evidence:"
     " full / partial / lost.</p>"
+)
+_RECALL: _Measure = (
+    "Share of the evidence that reached the context, against the tokens that it took",
+    "evidence sent",
+    lambda summary: summary.recall,
+)
+_NDCG: _Measure = (
+    "How well the candidates were ranked, against the tokens of those that were sent",
+    "nDCG@10",
+    lambda summary: summary.ndcg,
 )
 
 
@@ -28,7 +40,8 @@ def page(run: Run) -> str:
         _BOUNDARIES,
         _table(_ROUTE_HEADINGS, [_route_row(part) for part in run.on(Axis.ROUTE)]),
         *_section("Survival by position and pair length", _survival(run)),
-        *_section("Recall against context tokens", _recall(run)),
+        *_section("Recall against context tokens", _against_tokens(run, *_RECALL)),
+        *_section("nDCG against context tokens", _against_tokens(run, *_NDCG)),
         *_section("Latency", _latency(run)),
         *_section("Every part", _every(run)),
         *_section("Protected segments", _segments(run)),
@@ -85,34 +98,26 @@ def _survival(run: Run) -> str:
     )
 
 
-def _recall(run: Run) -> str:
+def _against_tokens(run: Run, caption: str, measure: str, value: Callable[[Summary], Mean]) -> str:
+    """What the parts of every axis reach of a measure in [0, 1], by the context tokens that they send."""
     axes = (Axis.ROUTE, Axis.PAIR_LENGTH, Axis.CANDIDATES, Axis.GRID, Axis.WINDOWS, Axis.ORACLE)
     series, rows = [], []
     for colour, axis in enumerate(axes):
         parts = sorted(run.on(axis), key=lambda part: part.pooled.context_tokens.mean)
-        dots = [_recall_dot(part) for part in parts]
+        dots = [_dot(part, value(part.pooled)) for part in parts]
         name = _AXIS_NAMES[axis]
         series.append(Series(name, dots, colour, joined=axis in (Axis.PAIR_LENGTH, Axis.CANDIDATES)))
         rows += [
-            [
-                _name(part),
-                _interval(part.pooled.recall),
-                f"{part.pooled.context_tokens.mean:.0f}",
-                _interval(part.pooled.ndcg),
-            ]
-            for part in parts
+            [_name(part), _interval(value(part.pooled)), f"{part.pooled.context_tokens.mean:.0f}"] for part in parts
         ]
     return _figure(
-        "Share of the evidence that reached the context, against the tokens that it took",
-        Axes("context tokens per query", "evidence sent", y_top=1.0),
-        series,
-        _table(["part", "evidence sent", "tokens", "nDCG@10"], rows),
+        caption, Axes("context tokens per query", measure, y_top=1.0), series, _table(["part", measure, "tokens"], rows)
     )
 
 
-def _recall_dot(part: PartResult) -> Dot:
-    recall, tokens = part.pooled.recall, part.pooled.context_tokens.mean
-    return Dot(tokens, recall.mean, recall.low, recall.high, f"{part.key}: {_interval(recall)} at {tokens:.0f} tokens")
+def _dot(part: PartResult, mean: Mean) -> Dot:
+    tokens = part.pooled.context_tokens.mean
+    return Dot(tokens, mean.mean, mean.low, mean.high, f"{part.key}: {_interval(mean)} at {tokens:.0f} tokens")
 
 
 def _latency(run: Run) -> str:
