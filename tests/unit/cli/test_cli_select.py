@@ -66,6 +66,7 @@ def test_standard_input_is_read(tmp_path):
         (request(strategy="adaptive"), "embedding"),
         ('{"strategy": "slice", "candidates": [{"id": "a", "score": NaN, "tokens": 1}]}', "is not JSON"),
         ("", "is not JSON"),
+        ('{"strategy": "slice", "candidates": [], "strategy": "threshold"}', "a key occurs twice"),
         ("[]", "the document: "),
     ],
 )

@@ -1,15 +1,16 @@
 """`steelyard select`."""
 
 import sys
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Annotated
 
-import orjson
 import typer
 from pydantic import ValidationError
 
 from steelyard_contracts.errors import SteelyardError
 from steelyard_contracts.selection import SelectRequest, SelectResponse
+from steelyard_runtime import strict_json
 
 from .. import options
 from ..errors import ConfigurationError
@@ -52,8 +53,8 @@ def _read(file: Path) -> SelectRequest:
     except OSError as error:
         raise ConfigurationError(f"{file}: {error.strerror}") from None
     try:
-        return SelectRequest.model_validate(orjson.loads(content))
-    except orjson.JSONDecodeError as error:
+        return SelectRequest.model_validate(strict_json.loads(content))
+    except JSONDecodeError as error:
         raise ConfigurationError(f"{file}: is not JSON: {error}") from None
     except ValidationError as error:
         raise ConfigurationError(str(file), faults=[_worded(fault) for fault in error.errors()]) from None
