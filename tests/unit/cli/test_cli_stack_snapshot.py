@@ -5,10 +5,12 @@ import json
 import pytest
 
 from steelyard_cli.client import Service
-from steelyard_cli.errors import BrokenReplyError
+from steelyard_cli.errors import BrokenReplyError, RequestRefusedError
 from steelyard_cli.stack_snapshot import StackSnapshot
 from steelyard_contracts.enums import SearchType
+from steelyard_evidence.errors import RunError
 from steelyard_models.tokenizer import TextTokenizer
+from tests.unit.cli.doubles import problem
 from tests.unit.evidence.tiny_tokenizers import word_tokenizer
 
 VECTOR = [0.5, 0.25]
@@ -55,6 +57,15 @@ def snapshot(double, tmp_path):
     )
     services = [Service(name, double.url, timeout_s=5) for name in ("embedding", "retriever")]
     return StackSnapshot(*services, TextTokenizer(word_tokenizer(tmp_path)), SearchType.HYBRID)
+
+
+def test_a_query_that_is_too_long_is_the_data_sets_fault_and_no_other_refusal_is(snapshot, double):
+    double.routes["POST /v1/embeddings"] = (422, {}, problem("text_too_long", "input.0 has 702 tokens"))
+    with pytest.raises(RunError, match="702 tokens"):
+        snapshot.retrieve("Which?", 7)
+    double.routes["POST /v1/embeddings"] = (503, {}, problem("not_ready", "the model is loading"))
+    with pytest.raises(RequestRefusedError, match="not_ready"):
+        snapshot.retrieve("Which?", 7)
 
 
 def test_candidates_are_frozen_as_they_came(snapshot, double):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from steelyard_contracts.vectors import Vector
-from steelyard_evidence.errors import DatasetError, InputError
+from steelyard_evidence.errors import DatasetError, InputError, RunError
 from steelyard_evidence.freeze.build import freeze
 from steelyard_evidence.freeze.dataset import AnnotatedQuery, Evidence, read_dataset
 from steelyard_evidence.freeze.locating import find_quote, units_of
@@ -165,6 +165,15 @@ def test_annotations_of_another_collection_are_refused() -> None:
     assert _freeze(_Snapshot(_at("one", 0, QUOTE))).queries[0].units[0].places
     with pytest.raises(DatasetError, match="no candidate holds any of the 1 annotated pieces"):
         _freeze(_Snapshot(_at("one", 0, QUOTE, "elsewhere.md")))
+
+
+def test_a_query_that_can_not_be_searched_by_is_named() -> None:
+    class Deaf(_Snapshot):
+        def retrieve(self, query: str, count: int) -> Retrieved:
+            raise RunError("text 0 has 702 tokens")
+
+    with pytest.raises(DatasetError, match="set: query 'q': text 0 has 702 tokens"):
+        _freeze(Deaf())
 
 
 @pytest.mark.models

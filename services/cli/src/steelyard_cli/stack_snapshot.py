@@ -3,15 +3,17 @@
 from steelyard_contracts.documents import CandidateMetadata, SearchedMultimodalDoc
 from steelyard_contracts.embeddings import EmbeddingRequest, EmbeddingResponse
 from steelyard_contracts.enums import SearchType, Strategy
+from steelyard_contracts.errors import ErrorCode
 from steelyard_contracts.retrieval import RetrievalRequest
 from steelyard_contracts.vectors import Vector
+from steelyard_evidence.errors import RunError
 from steelyard_evidence.freeze.snapshot import Retrieved
 from steelyard_evidence.manifest import FrozenCandidate, ModelIdentity
 from steelyard_evidence.manifest.form import corpus_sha256, text_sha256
 from steelyard_models.tokenizer import TextTokenizer
 
 from .client import Service
-from .errors import BrokenReplyError
+from .errors import BrokenReplyError, RequestRefusedError
 
 
 class StackSnapshot:
@@ -36,8 +38,13 @@ class StackSnapshot:
         return self._model
 
     def retrieve(self, query: str, count: int) -> Retrieved:
-        """See Snapshot."""
-        vector = self._embed(query)
+        """See Snapshot. Raises RunError for a query that the embedding model can not read whole."""
+        try:
+            vector = self._embed(query)
+        except RequestRefusedError as error:
+            if error.problem_code != ErrorCode.TEXT_TOO_LONG:
+                raise
+            raise RunError(str(error)) from None
         request = RetrievalRequest(
             text=query, embedding=vector, search_type=self._search_type, k=count, reranking_strategy=Strategy.ADAPTIVE
         )
