@@ -114,6 +114,28 @@ def test_a_bad_name_rejects_that_file_and_not_its_batch(stack: Stack) -> None:
     assert good["status"] == "published"
 
 
+@pytest.mark.parametrize("name", ['rail "main".txt', " rail.txt", "rail;side='x'.txt", "100%.txt", "rail%20.txt"])
+def test_a_document_is_known_by_the_name_that_its_file_has(stack: Stack, name: str) -> None:
+    reply = stack.ingest((name, b"Rail R-3 is new."))
+    assert (reply.status_code, reply.json()["files"][0]["name"]) == (200, name)
+    post(stack.dataprep, "/v1/dataprep/delete", {"file_path": name})
+
+
+def test_a_name_with_a_line_end_is_rejected_and_not_changed(stack: Stack) -> None:
+    reply = stack.ingest(("rail\nmain.txt", b"Rail R-4 is old."))
+    assert (reply.status_code, reply.json()["files"][0]["error"]["code"]) == (422, "invalid_request")
+    assert "control characters" in reply.json()["files"][0]["error"]["detail"]
+
+
+@pytest.mark.parametrize("headers", [{}, {"Content-Type": "application/json"}])
+def test_opeas_clients_list_documents_without_a_body(stack: Stack, headers: dict[str, str]) -> None:
+    url = stack.dataprep.url + "/v1/dataprep/get"
+    listed = requests.post(url, headers=headers, timeout=60)
+    assert listed.status_code == 200, listed.text
+    assert isinstance(listed.json()["documents"], list)
+    assert requests.post(url, data=b"{}", timeout=60).status_code == 415
+
+
 def test_a_body_that_is_cut_off_loses_no_file_silently(stack: Stack) -> None:
     part = '--cut\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n{text}\r\n'
     whole = part.format(name="cut-1.txt", text="Hinge H-1.") + part.format(name="cut-2.txt", text="Hinge H-2.")

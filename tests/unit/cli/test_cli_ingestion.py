@@ -99,6 +99,17 @@ def test_two_files_of_one_name_in_two_folders_are_two_documents(dataprep, folder
     assert statuses["a.md"] == statuses["sub/a.md"] == "published"
 
 
+def test_two_files_whose_names_dataprep_takes_for_one_are_not_both_sent(dataprep, folder):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "a.md").write_text("another text")
+    (folder / "sub\\a.md").write_text("a third text")
+    result = ingest(dataprep, folder, "--json")
+    assert result.exit_code == 1
+    errors = {report["name"]: report["error"] for report in told(result)["files"]}
+    assert errors["sub/a.md"] is None
+    assert errors["sub\\a.md"]["code"] == "name_taken"
+
+
 def test_two_files_that_are_named_alike_are_not_both_sent(dataprep, folder):
     (folder / "sub").mkdir()
     (folder / "sub" / "a.md").write_text("another text")

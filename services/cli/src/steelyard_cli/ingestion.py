@@ -168,8 +168,8 @@ def _ingested(
     dataprep: Service, sending: Sending, file: Found, taken: dict[str, Path], pause: Callable[[float], None]
 ) -> tuple[FileReport, bool]:
     """What became of a file, and whether it is a part of the job."""
-    # Composed form, because that is how dataprep compares names.
-    other = taken.setdefault(unicodedata.normalize("NFC", file.name), file.path)
+    # In the form in which dataprep compares names: composed, and a backslash divides folders.
+    other = taken.setdefault(unicodedata.normalize("NFC", file.name).replace("\\", "/"), file.path)
     if other != file.path:
         detail = f"documents are known by their file name, and {other} has the same"
         return _rejected(file, 0, "name_taken", detail), False

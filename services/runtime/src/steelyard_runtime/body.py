@@ -23,17 +23,26 @@ class StrictRoute(APIRoute):
     """A route that reads its body through `StrictRequest`; every router of a service uses it."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Wrap the route's handler so that it sees a `StrictRequest`, and only JSON where it expects JSON."""
+        """Wrap the route's handler so that it sees a `StrictRequest`, and only JSON where it expects JSON.
+
+        Where a body may be missing, what has none needs to say nothing of its type.
+        """
         handler = super().get_route_handler()
         body = self.body_field
         takes_json = body is not None and not isinstance(body.field_info, params.Form)
+        needs_it = body is not None and body.field_info.is_required()
 
         async def strict(request: Request) -> Response:
-            if takes_json and not _says_json(request.headers.get("content-type", "")):
+            expected = takes_json and (needs_it or _has_body(request))
+            if expected and not _says_json(request.headers.get("content-type", "")):
                 raise SteelyardError(ErrorCode.UNSUPPORTED_TYPE, "the body's Content-Type should be application/json")
             return await handler(StrictRequest(request.scope, request.receive))
 
         return strict
+
+
+def _has_body(request: Request) -> bool:
+    return request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
 
 
 def _says_json(content_type: str) -> bool:
