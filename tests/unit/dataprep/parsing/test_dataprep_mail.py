@@ -33,6 +33,32 @@ def test_of_alternatives_the_plain_text_is_read() -> None:
     assert "html words" not in parse("m.eml", both.as_bytes()).text
 
 
+@pytest.mark.parametrize("blank", ["", " \n\n"])
+def test_a_plain_text_with_nothing_in_it_hides_no_html(blank: str) -> None:
+    both = message(body=blank)
+    both.add_alternative("<p>Torque 35 Nm", subtype="html")
+    document = parse("m.eml", both.as_bytes())
+    assert document.text.endswith("Torque 35 Nm")
+    assert document.notes == ()
+
+
+def test_every_other_alternative_and_related_part_is_named() -> None:
+    several = message(body="see the invitation")
+    several.add_alternative("<p>see it", subtype="html")
+    several.add_alternative("BEGIN:VCALENDAR", subtype="calendar")
+    several.get_payload(1).add_related("a,b", subtype="csv", filename="table.csv", cid="<t>")
+    document = parse("m.eml", several.as_bytes())
+    assert "see the invitation" in document.text
+    assert document.notes == ("attachments ignored: table.csv, text/calendar",)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
+def test_headers_that_are_not_encoded_as_mail_wants_are_read_all_the_same(encoding: str) -> None:
+    raw = "Subject: Prüfung der Förderhöhe\r\nFrom: Jörg <j@example.org>\r\n\r\nbody\r\n"
+    document = parse("m.eml", raw.encode(encoding))
+    assert document.text == "Prüfung der Förderhöhe\n\nFrom: Jörg <j@example.org>\n\nbody\n"
+
+
 def test_html_alone_is_read_as_a_page_and_what_it_hides_is_not() -> None:
     only = message()
     only.set_content(

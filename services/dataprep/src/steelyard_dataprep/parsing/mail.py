@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from email.errors import MessageError
 from email.message import EmailMessage, MIMEPart
 from email.parser import BytesParser
@@ -20,6 +20,7 @@ from steelyard_dataprep.parsing.structure import TextAssembler
 from steelyard_dataprep.parsing.titles import notes_on, title_from_name
 from steelyard_dataprep.parsing.webpage import parse_markup
 
+_END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
 _SHOWN = ("From", "To", "Cc", "Date")
 _BARE_BOUNDARY = re.compile(r"(\bboundary=)([^\s\";]+)", re.IGNORECASE)
 
@@ -48,7 +49,8 @@ def parse_email(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
     """
     assembler = TextAssembler(name, limits)
     try:
-        message = cast("EmailMessage", BytesParser(_class=EmailMessage, policy=_POLICY).parsebytes(data))
+        raw = _with_headers_in_utf8(name, data)
+        message = cast("EmailMessage", BytesParser(_class=EmailMessage, policy=_POLICY).parsebytes(raw))
         headers = {header: " ".join(str(message[header]).split()) for header in ("Subject", *_SHOWN) if message[header]}
         if not headers:
             raise CorruptDocumentError(name, "has no header that an Internet message has")
@@ -71,6 +73,13 @@ def parse_email(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
     return ParsedDocument(text, title, MediaType.EMAIL.value, sections, notes=tuple(notes))
 
 
+def _with_headers_in_utf8(name: str, data: bytes) -> bytes:
+    """The message with headers in one character set; the library replaces what is not UTF-8 by question marks."""
+    end = _END_OF_HEADERS.search(data)
+    headers = data if end is None else data[: end.start()]
+    return decode(name, headers).text.encode("utf-8") + data[len(headers) :]
+
+
 def _refuse_undivided(name: str, message: EmailMessage) -> None:
     """Refuse a message of parts that can not be found in it: it would become a document of its headers alone."""
     for part in message.walk():
@@ -81,9 +90,11 @@ def _refuse_undivided(name: str, message: EmailMessage) -> None:
 def _sort(part: MIMEPart, texts: list[MIMEPart], attached: list[str]) -> None:
     """Sort the leaves of a part into those that mail programs show as text, in order, and the names of the others."""
     if part.get_content_type() in ("multipart/alternative", "multipart/related"):
-        body = part.get_body(("plain", "html"))
+        plain, rich = part.get_body(("plain",)), part.get_body(("html",))
+        # A plain text with nothing in it stands for a program that writes HTML alone.
+        body = plain if plain is not None and (rich is None or _says_something(plain)) else rich
         texts += [] if body is None else [body]
-        others = (leaf for leaf in part.walk() if leaf.get_content_maintype() not in ("multipart", "text"))
+        others = (leaf for leaf in _leaves(part) if leaf is not plain and leaf is not rich)
         attached += [leaf.get_filename() or leaf.get_content_type() for leaf in others]
     elif part.get_content_maintype() == "multipart":
         for inner in part.iter_parts():
@@ -92,6 +103,20 @@ def _sort(part: MIMEPart, texts: list[MIMEPart], attached: list[str]) -> None:
         texts.append(part)
     else:
         attached.append(part.get_filename() or part.get_content_type())
+
+
+def _says_something(part: MIMEPart) -> bool:
+    payload = part.get_payload(decode=True)
+    return isinstance(payload, bytes) and bool(payload.strip())
+
+
+def _leaves(part: MIMEPart) -> Iterator[MIMEPart]:
+    """The parts of a part that are no parts of others; a message within it is one."""
+    for inner in part.iter_parts():
+        if inner.get_content_maintype() == "multipart":
+            yield from _leaves(inner)
+        else:
+            yield inner
 
 
 def _append(name: str, part: MIMEPart, assembler: TextAssembler) -> tuple[str, ...]:
