@@ -51,6 +51,25 @@ def test_json_lines_keep_numbers_as_written() -> None:
     assert [section.title for section in document.sections] == ["row 1", "row 3"]
 
 
+def test_numbers_keep_their_form_at_every_depth() -> None:
+    line = '{"p": {"t": 24.50, "n": [1, 2e3, -0.0, "5", null, true], "big": 12345678901234567890123}, "s": ""}'
+    assert parse("a.jsonl", line.encode()).text == f"p: {line[6:-10]}"
+
+
+def test_a_key_that_occurs_twice_loses_no_value() -> None:
+    document = parse("a.jsonl", b'{"a": 1, "a": 2, "a 2": 3, "b": {"c": 4, "c": 5}}')
+    assert document.text == 'a: 1\na 2: 2\na 2 2: 3\nb: {"c": 4, "c 2": 5}'
+
+
+@pytest.mark.parametrize("line", ["sep=;", '"sep=;"', "SEP=;\r"])
+def test_the_line_in_which_excel_names_the_delimiter_is_no_header(line: str) -> None:
+    assert parse("a.csv", f"{line}\nname;note\nA;1, 2, 3\n".encode()).text == "name: A\nnote: 1, 2, 3"
+
+
+def test_a_column_that_begins_like_such_a_line_is_one() -> None:
+    assert parse("a.csv", b"sep=x;b\n1;2\n").text == "sep=x: 1\nb: 2"
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [(b'{"a": NaN}', "NaN"), (b'{"a": 1', "line 2"), (b"[" * 100_000, "line 2"), (b"{'a': 1}", "line 2")],

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from steelyard_dataprep.parsing.decoding import Decoded, decode
 from steelyard_dataprep.parsing.document import ParsedDocument
@@ -17,6 +19,7 @@ from steelyard_dataprep.parsing.titles import title_from_name
 
 _DELIMITERS = ",;\t|"
 _NO_DELIMITER = "\x1f"
+_DECLARED_DELIMITER = re.compile(r"\"?sep=([^\w\s\"]|\t)\"?\r?\n", re.IGNORECASE)
 _SAMPLE_ROWS = 20
 _SAMPLE_CHARS = 65536
 
@@ -24,11 +27,15 @@ _SAMPLE_CHARS = 65536
 def parse_csv(name: str, data: bytes, limits: ParseLimits, text_column: str | None) -> ParsedDocument:
     """Parse a table whose first row names the columns; the delimiter is found among comma, semicolon, tab and bar.
 
+    A line `sep=;` before that row, which Excel reads and writes, says what it is.
+
     Raises UndecodableTextError, CorruptDocumentError, MissingColumnError, TooLargeError.
     """
     decoded = decode(name, data)
     csv.field_size_limit(limits.max_text_chars)
-    reader = csv.reader(io.StringIO(decoded.text, newline=""), delimiter=_delimiter(decoded.text))
+    declared = _DECLARED_DELIMITER.match(decoded.text)
+    text = decoded.text if declared is None else decoded.text[declared.end() :]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text) if declared is None else declared[1])
     try:
         header = [column.strip() for column in next(reader, [])]
         if text_column is not None and text_column not in header:
@@ -39,7 +46,9 @@ def parse_csv(name: str, data: bytes, limits: ParseLimits, text_column: str | No
 
 
 def parse_jsonl(name: str, data: bytes, limits: ParseLimits, text_column: str | None) -> ParsedDocument:
-    """Parse one JSON value per line; numbers keep the form in which they were written.
+    """Parse one JSON value per line; numbers keep the form in which they were written, at every depth.
+
+    A key that occurs again in one object is `key 2` there, so that no value is lost.
 
     Raises UndecodableTextError, CorruptDocumentError, MissingColumnError, TooLargeError.
     """
@@ -105,17 +114,52 @@ def _json_rows(name: str, text: str) -> Iterator[tuple[int, dict[str, str]]]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line, parse_int=str, parse_float=str, parse_constant=_refuse)
+            value = json.loads(
+                line, parse_int=_Number, parse_float=_Number, parse_constant=_refuse, object_pairs_hook=_object
+            )
         except (ValueError, RecursionError) as error:
             raise CorruptDocumentError(name, f"line {number} is not JSON ({error})") from error
         fields = value if isinstance(value, dict) else {"value": value}
-        yield number, {column: _as_text(field) for column, field in fields.items()}
+        try:
+            row = {column: _as_text(field) for column, field in fields.items()}
+        except RecursionError as error:
+            raise CorruptDocumentError(name, f"line {number} is nested too deeply") from error
+        yield number, row
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A number as it is written: as a float, 24.50 would become 24.5 and a long one another."""
+
+    written: str
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        name, times = key, 1
+        while name in found:
+            times += 1
+            name = f"{key} {times}"
+        found[name] = value
+    return found
 
 
 def _as_text(value: object) -> str:
     if isinstance(value, str):
         return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
+    return "" if value is None else _as_json(value)
+
+
+def _as_json(value: object) -> str:
+    # The library's own writer has no way to write a number as it was.
+    if isinstance(value, _Number):
+        return value.written
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_as_json(key)}: {_as_json(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_as_json, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _refuse(constant: str) -> None:
