@@ -142,10 +142,14 @@ def test_no_word_of_the_body_is_lost_or_moved(body: str) -> None:
         ("<table><tr>stray<td>a</td>tail</tr></table>", "stray | a | tail"),
         ("<table><tr><td>a<ul><li>b<li>c</ul><td><br><td>d</table>", "a b c |  | d"),
         ("<ol start=3><li>c<li>d<ul><li>e</ul></ol><ol><li>a</ol>", "3. c\n4. d\n- e\n1. a"),
-        ("<ol start=-1><li>a</ol>", "1. a"),
+        ("<ol start=-1><li>a<li>b</ol>", "-1. a\n0. b"),
+        ("<ol><li value=5>a<li>b<li value=x>c</ol>", "5. a\n6. b\n7. c"),
+        ("<ol reversed><li>a<li>b</ol><ol reversed start=9><li>c<li>d</ol>", "2. a\n1. b\n9. c\n8. d"),
+        ("<ol type=a start=26><li>y<li>z</ol><ol type=I><li value=4>d</ol>", "z. y\naa. z\nIV. d"),
+        ("<p>漢<ruby>字<rt>じ</rt></ruby></p>", "漢字(じ)"),
         ("<ul><li><p>one</p><p>two</p></li></ul>", "- one\n\ntwo"),
         ("<dl><dt>k<dd>v</dl>", "k\n\nv"),
-        ("<p>漢<ruby>字<rp>(</rp><rt>じ</rt><rp>)</rp></ruby> <del>old</del><ins>new</ins></p>", "漢字(じ) oldnew"),
+        ("<p>漢<ruby>字<rp>(</rp><rt>じ</rt><rp>)</rp></ruby> <ins>new</ins></p>", "漢字(じ) new"),
         ("<h1></h1><p>a<wbr>b so&shy;ft &#12288;x</p>", "ab soft \u3000x"),
         ("<body hidden>shown by a script</body>", "shown by a script"),
         ("<form><label>Name</label><select><option>x</select><p>text</p></form>", "Name\n\ntext"),
@@ -167,3 +171,27 @@ def test_odd_markup(source: str, expected: str) -> None:
 )
 def test_a_raised_number_does_not_become_digits_of_the_one_before_it(html: str, text: str) -> None:
     assert parse("a.html", html.encode()).text == text
+
+
+TARIFFS = """<table><tr><th rowspan=2>Model<th colspan=2>Torque<tr><th>dry<th>oiled<tr><td rowspan=2>AX-1<td>10<td>8
+<tr><td>12<td>9<tr><td colspan=2>AX-2<td>7<tr><td rowspan=0>AX-3<td>1<td>2<tr><td>3<td>4</table>"""
+
+
+def test_a_value_stands_below_its_heading_whatever_cells_span() -> None:
+    assert parse("a.html", TARIFFS.encode()).text == (
+        "Model | Torque\n | dry | oiled\nAX-1 | 10 | 8\n | 12 | 9\nAX-2 |  | 7\nAX-3 | 1 | 2\n | 3 | 4"
+    )
+
+
+@pytest.mark.parametrize("old", ["<del>24</del>", "<s>24</s>", "<span style='text-decoration: line-through'>24</span>"])
+def test_a_struck_out_number_does_not_become_digits_of_the_next_one(old: str) -> None:
+    document = parse("a.html", f"<p>Torque {old}<ins>30</ins> Nm</p>".encode())
+    assert document.text == "Torque 30 Nm"
+    assert document.notes == ("struck-out passages ignored: 1",)
+
+
+def test_what_was_entered_into_a_form_is_not_read_and_noted() -> None:
+    document = parse(
+        "a.html", b"<p>a<input value=b><textarea>c</textarea><input type=hidden value=d><button>e</button>"
+    )
+    assert (document.text, document.notes) == ("a", ("form controls ignored: 2",))

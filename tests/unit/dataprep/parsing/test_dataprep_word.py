@@ -179,3 +179,47 @@ def test_a_raised_number_does_not_become_digits_of_the_one_before_it(make_docx: 
     )
     document = parse("a.docx", with_body(make_docx(lambda document: document.add_paragraph("x")), body))
     assert document.text == "10^6 x\n\n10th x\n\n102 x"
+
+
+def test_a_struck_out_number_does_not_become_digits_of_the_next_one(make_docx: MakeDocx) -> None:
+    struck = "<w:rPr><w:strike/></w:rPr>"
+    kept = '<w:rPr><w:strike w:val="0"/></w:rPr>'
+    body = f"<w:p>{run('Torque ')}{run('24', struck)}{run('30', kept)}{run(' Nm')}</w:p>"
+    document = parse("a.docx", with_body(make_docx(lambda document: document.add_paragraph("x")), body))
+    assert (document.text, document.notes) == ("Torque 30 Nm", ("runs of struck-out text ignored: 1",))
+
+
+def test_cells_that_are_merged_leave_the_others_below_their_headings(make_docx: MakeDocx) -> None:
+    def build(document: Document) -> None:
+        table = document.add_table(3, 3)
+        for index, text in enumerate("abcdefghi"):
+            table.cell(index // 3, index % 3).text = text
+        table.cell(1, 0).merge(table.cell(1, 1))
+        table.cell(1, 2).merge(table.cell(2, 2))
+
+    assert parse("a.docx", make_docx(build)).text == "a | b | c\nd e |  | f i\ng | h | "
+
+
+def test_a_row_that_was_deleted_is_not_read(make_docx: MakeDocx) -> None:
+    def row(text: str, properties: str = "") -> str:
+        return f"<w:tr>{properties}<w:tc><w:p>{run(text)}</w:p></w:tc></w:tr>"
+
+    body = f"<w:tbl>{row('kept')}{row('gone', '<w:trPr><w:del/></w:trPr>')}</w:tbl>"
+    document = parse("a.docx", with_body(make_docx(lambda document: document.add_paragraph("x")), body))
+    assert document.text == "kept"
+
+
+def test_a_text_box_in_a_cell_is_read_once(make_docx: MakeDocx) -> None:
+    box = f"<w:txbxContent><w:p>{run('box')}</w:p></w:txbxContent>"
+    boxed = f"<mc:AlternateContent><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback></mc:AlternateContent>"
+    space = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    body = f"<w:tbl {space}><w:tr><w:tc><w:p><w:r>{boxed}<w:t>cell</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
+    document = parse("a.docx", with_body(make_docx(lambda document: document.add_paragraph("x")), body))
+    assert document.text == "cell box"
+
+
+def test_charts_and_diagrams_are_noted(make_docx: MakeDocx) -> None:
+    drawn = '<c:chart xmlns:c="urn:c"/><d:relIds xmlns:d="urn:d"/><o:OLEObject xmlns:o="urn:o"/>'
+    body = f"<w:p>{run('x')}<w:r>{drawn}</w:r></w:p>"
+    document = parse("a.docx", with_body(make_docx(lambda document: document.add_paragraph("x")), body))
+    assert document.notes == ("charts ignored: 1", "diagrams ignored: 1", "embedded objects ignored: 1")

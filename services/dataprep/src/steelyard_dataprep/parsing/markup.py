@@ -8,8 +8,10 @@ from collections import Counter
 from lxml import etree
 from lxml import html as lxml_html
 
+from steelyard_dataprep.parsing.numbering import OrderedLists
 from steelyard_dataprep.parsing.structure import TextAssembler
 from steelyard_dataprep.parsing.superscript import mark_before
+from steelyard_dataprep.parsing.table_grid import Cell, TableGrid
 
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _SECTIONING = {"article", "aside", "footer", "header", "hgroup", "nav", "section"}
@@ -20,6 +22,11 @@ _BLOCKS = frozenset((lxml_html.defs.block_tags | _HTML5_BLOCKS | _SECTIONING) - 
 _MACHINERY = {"script", "style", "template", "head", "map", "noframes"}
 _EMBEDDED = {"iframe", "object", "embed", "applet", "audio", "video", "canvas", "svg"}
 _CONTROLS = {"button", "select", "input", "textarea", "datalist"}
+_FILLED_IN = frozenset({"input", "select", "textarea"})
+_UNFILLED = frozenset({"hidden", "submit", "button", "reset", "image"})
+# What is no longer so. Whoever reads "Torque 2430 Nm" does not see the line through 24; Word documents are read alike.
+_STRUCK = frozenset({"del", "s", "strike"})
+_STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.IGNORECASE)
 _NEVER_TEXT = frozenset(_MACHINERY | _EMBEDDED | _CONTROLS)
 _BOILERPLATE = frozenset({"nav", "footer", "aside"})
 _BOILERPLATE_ROLES = frozenset({"navigation", "contentinfo", "complementary", "search", "banner"})
@@ -37,11 +44,13 @@ class MarkupReader:
         self._assembler = assembler
         self._keep_boilerplate = keep_boilerplate
         self._inline: list[str] = []
-        self._cells: list[str] | None = None
+        self._cells: list[Cell] | None = None
+        self._spans = (1, 1)
+        self._grid = TableGrid()
         self._data_table: etree._Element | None = None
         self._preformatted = 0
         self._bullet = ""
-        self._numbers: dict[etree._Element, int] = {}
+        self._ordered = OrderedLists()
         self._last_kind = ""
         self._ignored: Counter[str] = Counter()
 
@@ -80,6 +89,11 @@ class MarkupReader:
             self._ignored["images"] += 1
             return True
         if tag in _NEVER_TEXT:
+            if tag in _FILLED_IN and element.get("type") not in _UNFILLED:
+                self._ignored["form controls"] += 1
+            return True
+        if tag in _STRUCK or _STRUCK_STYLE.search(element.get("style") or ""):
+            self._ignored["struck-out passages"] += 1
             return True
         if (
             element.get("hidden") is not None
@@ -98,13 +112,15 @@ class MarkupReader:
         if tag == "sup":
             before = next((part for part in reversed(self._inline) if part), "")
             self._inline.append(mark_before("".join(element.itertext()), before))
+        elif _is_bare_reading(element):
+            self._inline.append("(")
         if self._cells is not None:
-            self._open_in_row(tag)
+            self._open_in_row(element)
             return
         if tag in _BLOCKS:
             self._flush()
         if tag == "table" and self._data_table is None and not _lays_out_a_page(element):
-            self._data_table = element
+            self._data_table, self._grid = element, TableGrid()
         elif tag == "tr" and self._data_table is not None:
             self._cells = []
         elif tag == "li":
@@ -116,6 +132,8 @@ class MarkupReader:
 
     def _close(self, element: etree._Element) -> None:
         tag = element.tag
+        if _is_bare_reading(element):
+            self._inline.append(")")
         if self._cells is not None:
             self._close_in_row(tag)
             return
@@ -130,9 +148,11 @@ class MarkupReader:
         elif tag == "pre":
             self._preformatted -= 1
 
-    def _open_in_row(self, tag: str) -> None:
+    def _open_in_row(self, element: etree._Element) -> None:
+        tag = element.tag
         if tag in _CELLS:
             self._end_cell(keep_blank=False)
+            self._spans = _span(element, "colspan"), _span(element, "rowspan")
         elif tag in _BLOCKS or tag == "br":
             self._inline.append(" ")
 
@@ -141,7 +161,7 @@ class MarkupReader:
             self._end_cell(keep_blank=True)
         elif tag == "tr":
             self._end_cell(keep_blank=False)
-            cells, self._cells = self._cells or [], None
+            cells, self._cells = self._grid.row(self._cells or ()), None
             if any(cells):
                 self._emit(" | ".join(cells), "row")
         elif tag in _BLOCKS:
@@ -151,16 +171,14 @@ class MarkupReader:
         # Text that stands in a row outside its cells is not valid, but it is text.
         text = self._take()
         if self._cells is not None and (text or keep_blank):
-            self._cells.append(text)
+            self._cells.append(Cell(text, *self._spans))
+            self._spans = (1, 1)
 
     def _bullet_of(self, item: etree._Element) -> str:
         parent = item.getparent()
         if parent is None or parent.tag != "ol":
             return "- "
-        start = parent.get("start", "1")
-        number = self._numbers.get(parent, int(start) if re.fullmatch("[0-9]{1,6}", start) else 1)
-        self._numbers[parent] = number + 1
-        return f"{number}. "
+        return self._ordered.mark(item, parent) + " "
 
     def _add(self, text: str | None) -> None:
         if not text:
@@ -191,6 +209,17 @@ class MarkupReader:
         tight = kind == self._last_kind and kind in {"item", "row"}
         self._assembler.block(text, "\n" if tight else "\n\n")
         self._last_kind = kind
+
+
+def _is_bare_reading(element: etree._Element) -> bool:
+    """Whether an element is a reading above characters that has no parentheses (`rp`) of its own."""
+    before = element.getprevious() if element.tag == "rt" else None
+    return element.tag == "rt" and (before is None or before.tag != "rp")
+
+
+def _span(cell: etree._Element, name: str) -> int:
+    given = cell.get(name, "1").strip()
+    return int(given) if re.fullmatch("[0-9]{1,5}", given) else 1
 
 
 def _lays_out_a_page(table: etree._Element) -> bool:

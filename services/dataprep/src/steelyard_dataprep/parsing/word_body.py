@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from lxml import etree
 
 from steelyard_dataprep.parsing.structure import TextAssembler
 from steelyard_dataprep.parsing.superscript import mark_before
+from steelyard_dataprep.parsing.table_grid import Cell, TableGrid
 from steelyard_dataprep.parsing.word_styles import Styles, child, local_name, value
 
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
@@ -16,6 +17,7 @@ _WITHOUT_TEXT = frozenset({"pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "se
 # Deleted and moved-away text, field codes, and the reading above a ruby base.
 _NOT_SHOWN = frozenset({"del", "moveFrom", "instrText", "delText", "delInstrText", "rt"})
 _FALSE = frozenset({"0", "false", "off"})
+_DRAWN = {"chart": "charts", "relIds": "diagrams", "OLEObject": "embedded objects"}
 _SYMBOL_FONT_AREA = range(0xF000, 0xF100)
 
 
@@ -86,9 +88,11 @@ class BodyReader:
             self._flow(table)
             return
         self._last_kind = ""
+        grid = TableGrid()
         for row in table.iter("{*}tr"):
-            cells = [self._flat(cell).strip() for cell in row.iter("{*}tc")]
-            if any(cells):
+            # A cell that one above it covers is there, and blank.
+            cells = grid.row(Cell(self._flat(cell).strip(), _columns_of(cell)) for cell in row.iter("{*}tc"))
+            if any(cells) and child(row, "trPr", "del") is None:
                 self._emit(" | ".join(cells), "row")
         self._last_kind = ""
 
@@ -100,7 +104,7 @@ class BodyReader:
     def _flat(self, parent: etree._Element) -> str:
         """Return all text under an element on one line."""
         paragraphs = []
-        for paragraph in parent.iter("{*}p"):
+        for paragraph in _paragraphs(parent):
             paragraphs.append(self._inline(paragraph))
             # The paragraphs of a text box are under `parent` as well.
             self._boxes.clear()
@@ -112,11 +116,17 @@ class BodyReader:
             return _CHARACTERS[name]
         if name in _WITHOUT_TEXT or name in _NOT_SHOWN:
             return ""
+        if name in _DRAWN:
+            self.ignored[_DRAWN[name]] += 1
+            return ""
         match name:
             case "t":
                 return element.text or ""
-            case "r" if _is_hidden(element):
+            case "r" if _is_set(element, "vanish"):
                 self.ignored["runs of hidden text"] += 1
+                return ""
+            case "r" if _is_set(element, "strike") or _is_set(element, "dstrike"):
+                self.ignored["runs of struck-out text"] += 1
                 return ""
             case "sym":
                 return self._symbol(element)
@@ -160,14 +170,26 @@ class BodyReader:
         self._last_kind = kind
 
 
-def _is_hidden(run: etree._Element) -> bool:
-    vanish = child(run, "rPr", "vanish")
-    return vanish is not None and (value(vanish) or "true") not in _FALSE
+def _is_set(run: etree._Element, name: str) -> bool:
+    given = child(run, "rPr", name)
+    return given is not None and (value(given) or "true") not in _FALSE
 
 
 def _is_raised(run: etree._Element) -> bool:
-    alignment = child(run, "rPr", "vertAlign") if local_name(run) == "r" else None
-    return alignment is not None and value(alignment) == "superscript"
+    return local_name(run) == "r" and value(child(run, "rPr", "vertAlign")) == "superscript"
+
+
+def _columns_of(cell: etree._Element) -> int:
+    span = value(child(cell, "tcPr", "gridSpan"))
+    return int(span) if span is not None and span.isdecimal() else 1
+
+
+def _paragraphs(parent: etree._Element) -> Iterator[etree._Element]:
+    """Every paragraph below an element, also in text boxes; of alternatives those of the first."""
+    for inner in _alternatives(parent)[:1] if local_name(parent) == "AlternateContent" else parent:
+        if local_name(inner) == "p":
+            yield inner
+        yield from _paragraphs(inner)
 
 
 def _alternatives(element: etree._Element) -> list[etree._Element]:
