@@ -126,6 +126,9 @@ def test_no_citations_are_no_failure(bench):
         ({"quote_start": 14, "quote_end": 22}, "its quote is not what the document says"),
         ({"quote": "disproved"}, "its quote is not what the document says"),
         ({"quote_end": 60}, "is outside its chunk"),
+        ({"source": "other.md"}, "its source is 'other.md', and the document's in the store 'handbook.md'"),
+        ({"title": "another"}, "its title is 'another', and the document's in the store 't'"),
+        ({"section": "Chapter 9"}, "its section is 'Chapter 9', and the document's in the store ''"),
     ],
 )
 def test_an_altered_citation_is_not_proven(bench, changes, said):

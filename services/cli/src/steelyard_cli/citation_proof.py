@@ -92,6 +92,9 @@ def _contradictions(citation: Citation, document: Document | None, chunk: Chunk 
         return [f"revision {citation.revision} was replaced; the store holds {document.revision}"]
     if chunk is None or chunk.document_id != document.document_id:
         return [f"chunk {citation.chunk_id} is not in the document"]
+    misnamed = _misnamed(citation, document, chunk)
+    if misnamed is not None:
+        return [misnamed]
     span = (citation.char_start, citation.char_end)
     if span != (chunk.char_start, chunk.char_end):
         return [f"its span is {span[0]}-{span[1]}, and the chunk's in the store {chunk.char_start}-{chunk.char_end}"]
@@ -101,6 +104,18 @@ def _contradictions(citation: Citation, document: Document | None, chunk: Chunk 
     if text_sha256(inert(text)) != citation.sha256:
         return ["the SHA-256 of the stored text as it goes into a prompt is another"]
     return _misquoted(citation, document)
+
+
+def _misnamed(citation: Citation, document: Document, chunk: Chunk) -> str | None:
+    """What a reader is told of where the text stands, when it is not so; LEDGER_TEXTS=false keeps no names."""
+    for name, said, stored in (
+        ("source", citation.source, document.source),
+        ("title", citation.title, chunk.title),
+        ("section", citation.section, chunk.section),
+    ):
+        if said and said != stored:
+            return f"its {name} is {said!r}, and the document's in the store {stored!r}"
+    return None
 
 
 def _misquoted(citation: Citation, document: Document) -> list[str]:
