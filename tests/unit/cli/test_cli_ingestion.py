@@ -2,6 +2,9 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -180,3 +183,23 @@ def test_nothing_to_ingest_is_said(double, tmp_path):
     assert "no file to ingest" in result.stderr
     absent = ingest(double, tmp_path / "absent")
     assert absent.exit_code == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_ended_by_a_signal_says_how_far_it_came(double, folder, number):
+    running: list[subprocess.Popen[str]] = []
+
+    def reply(call):
+        if b'name="stopped"' not in call.body:
+            running[0].send_signal(number)
+        return 200, {}, job("a.md")
+
+    double.routes[INGEST] = reply
+    command = [sys.executable, "-m", "steelyard_cli", "ingest", str(folder), "--json", "--url", double.url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        running.append(process)
+        said, noted = process.communicate()
+    assert process.returncode == 130, noted
+    end = json.loads(said.splitlines()[-1])
+    assert (end["event"], end["totals"]["not_sent"] > 0) == ("end", True)
+    assert "Traceback" not in noted

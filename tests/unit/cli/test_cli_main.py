@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -208,6 +209,22 @@ def test_ctrl_c_is_exit_130(monkeypatch):
 
     monkeypatch.setattr("steelyard_cli.commands.select._read", interrupted)
     assert CliRunner().invoke(app, ["select", "-"]).exit_code == 130
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_while_the_command_is_loaded_is_exit_130_without_a_traceback(number):
+    program = f"""
+import os, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "steelyard_cli.main":
+            os.kill(os.getpid(), {int(number)})
+sys.meta_path.insert(0, Interrupting())
+from steelyard_cli.__main__ import main
+main()
+"""
+    ended = subprocess.run([sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
 
 
 def test_models_are_those_of_the_catalogue(tmp_path):
