@@ -144,7 +144,12 @@ class TestAbstaining:
         counter = WordCounter()
         bare = sum(len(one["content"].split()) for one in _bare_messages())
         draft, shown = answered(
-            Unused(), counter=counter, llm_context_tokens=256, llm_max_tokens=64, max_tokens=256 - bare, no_evidence_answer="None."
+            Unused(),
+            counter=counter,
+            llm_context_tokens=256,
+            llm_max_tokens=64,
+            max_tokens=256 - bare,
+            no_evidence_answer="None.",
         )
         assert shown == ["None."]
         assert (draft.abstained, draft.outcome) == ("no_room_for_evidence", "empty")
@@ -213,7 +218,9 @@ class TestAnsweringWithoutEvidence:
     def test_when_nothing_fits_the_model_is_asked_all_the_same(self) -> None:
         bare = sum(len(one["content"].split()) for one in _bare_messages())
         llm = FakeLlm([INVENTED])
-        draft, _ = answered(llm, answer_without_evidence=True, llm_context_tokens=256, llm_max_tokens=64, max_tokens=256 - bare)
+        draft, _ = answered(
+            llm, answer_without_evidence=True, llm_context_tokens=256, llm_max_tokens=64, max_tokens=256 - bare
+        )
         assert (draft.text, draft.abstained, len(llm.asked)) == (INVENTED, None, 1)
 
 
