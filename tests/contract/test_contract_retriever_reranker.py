@@ -149,3 +149,12 @@ def test_a_reply_without_overrides_has_the_policy_hash_of_info(stack: Stack) -> 
     assert policy_hash(info.json()["policy"]) == own["policy_hash"]
     other = post(stack.reranker, "/v1/reranking", {**body, "reranking_strategy": "slice"}).json()
     assert other["policy_hash"] != own["policy_hash"]
+
+
+def test_the_settings_of_a_reply_can_be_selected_with(stack: Stack) -> None:
+    body = {"initial_query": QUESTION, "retrieved_docs": [{"id": "c1", "text": "A pump."}], "top_n": 2}
+    settings = post(stack.reranker, "/v1/reranking", {**body, "reranking_strategy": "slice"}).json()["settings"]
+    again = {name: settings.pop(name) for name in ("top_n", "threshold")}
+    assert type(again["top_n"]) is int
+    reply = post(stack.reranker, "/v1/select", {"strategy": "slice", "candidates": [], "settings": settings, **again})
+    assert reply.status_code == 200, reply.text

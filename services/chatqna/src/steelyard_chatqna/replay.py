@@ -39,7 +39,7 @@ def effective(ledger: Ledger, request: ReplayRequest) -> tuple[Strategy, dict[st
     if missing and ledger.entries:
         raise _not_replayable(f"it does not record {', '.join(missing)}")
     if "top_n" in settings:
-        settings["top_n"] = int(settings["top_n"])  # recorded as a number among numbers
+        settings["top_n"] = int(settings["top_n"])  # an older ledger has 3.0
     return ledger.strategy if request.strategy is None else request.strategy, settings
 
 

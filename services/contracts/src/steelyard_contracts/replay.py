@@ -5,7 +5,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from .answers import Ledger
-from .base import Bool, Name, NonNegativeInt, Number, PositiveInt, Probability, Request, Response
+from .base import Bool, Int, Name, NonNegativeInt, Number, PositiveInt, Probability, Request, Response
 from .enums import Outcome, Reason, Strategy
 from .ledger import LedgerEntry, LedgerTotals
 from .selection import SelectionOverrides
@@ -56,7 +56,7 @@ class Replay(Response):
     ledger_id: str
     outcome: Outcome
     strategy: Strategy
-    settings: dict[str, Number | None]
+    settings: dict[str, Int | Number | None]
     entries: list[LedgerEntry]
     totals: LedgerTotals
     later_drops_applied: Bool

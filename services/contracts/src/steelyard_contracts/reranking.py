@@ -4,7 +4,7 @@ from typing import Any, Literal, Self
 
 from pydantic import AliasChoices, Field, model_validator
 
-from .base import Bool, Name, NonNegativeInt, Number, PositiveInt, Probability, Request, Response, Text
+from .base import Bool, Int, Name, NonNegativeInt, Number, PositiveInt, Probability, Request, Response, Text
 from .documents import CandidateMetadata, TextDoc, TreeReport, check_alignment, misaligned
 from .enums import Outcome, ScoreKind, Strategy
 from .ledger import Degradation, LedgerEntry
@@ -94,7 +94,7 @@ class RerankingResponse(Response):
     initial_query: str
     reranked_docs: list[RerankedDoc]
     ledger: list[LedgerEntry]
-    settings: dict[str, Number | None] = Field(default_factory=dict)
+    settings: dict[str, Int | Number | None] = Field(default_factory=dict)
 
 
 class RerankDocument(Request):
