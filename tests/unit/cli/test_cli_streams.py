@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from steelyard_chatqna.keys.file import read_keys
+from steelyard_cli.streams import written_out
 
 _FULL = Path("/dev/full")
 
@@ -65,3 +66,18 @@ def test_a_key_that_nobody_could_see_is_named_to_be_revoked(flags, tmp_path):
     (kept,) = read_keys(tmp_path / "keys.json").keys
     assert found.returncode == 1
     assert f"steelyard keys revoke {kept.id} --file keys.json" in found.stderr
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_file_that_the_system_refuses_is_named(as_json, capsys):
+    with pytest.raises(SystemExit) as ended, written_out(as_json=as_json):
+        Path("absent/state").mkdir()
+    assert ended.value.code == 1
+    said = "absent/state: No such file or directory"
+    expected = json.dumps({"error": {"code": "failed", "message": said}}) if as_json else f"error: {said}"
+    assert capsys.readouterr() == ("", f"{expected}\n")
+
+
+def test_what_is_no_fault_of_the_system_keeps_its_traceback():
+    with pytest.raises(OSError, match="ours"), written_out(as_json=False):
+        raise OSError("ours")

@@ -32,18 +32,22 @@ def open_streams() -> None:
 
 @contextlib.contextmanager
 def written_out(*, as_json: bool) -> Iterator[None]:
-    """End the process with 1, saying why, when standard output takes no more; in silence when its reader has gone."""
+    """End the process with 1, saying why, when standard output takes no more; in silence when its reader has gone.
+
+    A file or folder that the system refuses, where no command says more of it, is named in the same way.
+    """
     try:
         try:
             yield
         finally:
             sys.stdout.flush()
     except OSError as error:
-        if error.filename is not None or error.errno not in _REFUSED | {errno.EPIPE}:
+        if error.filename is None and error.errno not in _REFUSED | {errno.EPIPE}:
             raise
         _discard_the_rest()
         if error.errno != errno.EPIPE:
-            said = f"the output can not be written: {error.strerror}"
+            what = "the output can not be written" if error.filename is None else os.fsdecode(error.filename)
+            said = f"{what}: {error.strerror}"
             with contextlib.suppress(OSError):
                 # Not by a console, which writes where nothing can be written.
                 sys.stderr.write(
