@@ -36,7 +36,7 @@ def test_every_tag_is_documented_and_every_documented_one_exists() -> None:
     documented = set(re.findall(r"`(\w+)`", "\n".join(line.split("|")[1] for line in table.splitlines()[2:])))
     assert documented - tags == {"preflight"}
     services = {"dataprep", "retriever", "gateway", "llm", "embedder", "vllm", "arangodb"}
-    services |= {"observability", "prometheus", "grafana"}
+    services |= {"observability", "prometheus", "grafana", "collector"}
     assert tags - documented == services, "services are documented by a few of them"
 
 
