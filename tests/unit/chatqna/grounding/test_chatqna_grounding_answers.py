@@ -14,6 +14,12 @@ units, names with a number, `excluded` and `unlike` were made. The 37 of `answer
 but of the same kinds, were written afterwards: .73 and .70 by the rules before, .95 and .87 by those after. What is
 still missed is nearly always a relation: who of two persons in one sentence is the captain. Two names that change
 places around the same words are seen since: 7 instead of 6 of the 13 swapped answers of `answers_kinds.json`.
+
+`answers_labels.json` is of documents that only their labels tell apart: 56 answers, written before they were judged.
+Without labels the mark had precision .40 and recall .64 on them, with labels .81 and .95 at once; then they were in
+view. The 37 of `answers_labels_unseen.json`, written afterwards, had .29 and .50 without labels, .70 and .50 with. Of
+the faults found there three are mended since (editions by number, `Rev.` behind an identifier, pages of another
+document). What is still missed names a document in words that others have as well.
 """
 
 import json
@@ -25,6 +31,7 @@ import pytest
 
 from steelyard_chatqna.grounding import SentChunk, attribute
 from steelyard_chatqna.grounding.sentences import split_sentences
+from steelyard_chatqna.label import label
 from steelyard_contracts.documents import CandidateMetadata
 
 HERE = Path(__file__).parent
@@ -35,21 +42,24 @@ def load(name: str) -> dict[str, Any]:
     return loaded
 
 
-def sent_chunks(document: str, texts: list[str]) -> list[SentChunk]:
+def sent_chunks(document: str, texts: list[str | dict[str, Any]]) -> list[SentChunk]:
+    """Chunks of one document without labels, or of several with what is known of each."""
     sent, start = [], 0
-    for marker, text in enumerate(texts, start=1):
-        chunk_id = f"{document}-{marker}"
+    for marker, given in enumerate(texts, start=1):
+        known = {"text": given, "document": document} if isinstance(given, str) else given
+        chunk_id, text = f"{document}-{marker}", known["text"]
         metadata = CandidateMetadata(
-            chunk_id=chunk_id, document_id=document, revision="1", source=document, scope="all",
+            chunk_id=chunk_id, document_id=known["document"], revision="1", source=document, scope="all",
+            title=known.get("title", ""), section=known.get("section", ""), page=known.get("page"),
             char_start=start, char_end=start + len(text),
         )  # fmt: skip
-        sent.append(SentChunk(marker, chunk_id, text, metadata))
+        sent.append(SentChunk(marker, chunk_id, text, metadata, label(metadata) if metadata.title else ""))
         start += len(text) + 2
     return sent
 
 
 def test_the_labels_name_sentences_of_their_answers() -> None:
-    for name in ("tuning", "held_out", "kinds", "kinds_unseen"):
+    for name in ("tuning", "held_out", "kinds", "kinds_unseen", "labels", "labels_unseen"):
         data = load(name)
         names = [answer["name"] for answer in data["answers"]]
         assert len(set(names)) == len(names)
@@ -66,6 +76,8 @@ def test_the_labels_name_sentences_of_their_answers() -> None:
         ("held_out", 20, 0.87, 0.79),
         ("kinds", 60, 0.9, 0.74),
         ("kinds_unseen", 30, 0.94, 0.86),
+        ("labels", 50, 0.95, 0.95),
+        ("labels_unseen", 35, 0.9, 0.64),
     ],
 )
 def test_precision_and_recall_of_the_mark(name: str, least: int, precision_floor: float, recall_floor: float) -> None:

@@ -98,6 +98,15 @@ def test_few_chunks_are_remembered_and_the_last_used_stay() -> None:
     assert chunks.index("Two.") is not second
 
 
+def test_a_chunk_under_another_label_is_another_one() -> None:
+    chunks = RememberedChunks(most=2, characters=1000)
+    plain, labelled = chunks.index("One."), chunks.index("One.", "Title")
+    assert plain.label is None
+    assert labelled.label == 1
+    assert chunks.index("One.", "Title") is labelled
+    assert chunks.index("One.") is plain
+
+
 def test_long_chunks_do_not_fill_the_memory() -> None:
     chunks = RememberedChunks(most=100, characters=20)
     first, second = chunks.index("Ten chars."), chunks.index("Ten more..")

@@ -147,16 +147,23 @@ def _surface(fact: Fact, answer: str) -> str:
 
 
 def _cite_all(sentence: Sentence, claims: Claims, matches: Sequence[Match], index: EvidenceIndex) -> list[Citation]:
-    """One citation for each quoted sentence, in the order of the prompt; claims with the same quote share it."""
+    """One citation for each quoted sentence, in the order of the prompt; claims with the same quote share it.
+
+    A label is no span of a text. What only labels hold is cited with the whole chunks below them.
+    """
     quoted: dict[int, dict[tuple[int, Kind], Fact]] = {}
     for match in matches:
         for place, facts in match.support.items():
             quoted.setdefault(place, {}).update({(fact.start, fact.kind): fact for fact in facts})
     total = weight(fact for group in claims.groups for fact in group)
+    if not index.labels.isdisjoint(quoted):
+        in_texts = {place: held for place, held in quoted.items() if place not in index.labels}
+        quoted = in_texts or {label: {} for label in quoted}
     citations = []
     for place, held in sorted(quoted.items()):
         evidence = index.sentence(place)
-        quote = (evidence.start, evidence.end)
+        whole = (0, len(index.chunks[evidence.chunk].text))
+        quote = whole if place in index.labels else (evidence.start, evidence.end)
         share = min(1.0, weight(held.values()) / total)
         citations.append(cite(index.chunks[evidence.chunk], quote, (sentence.start, sentence.end), share))
     return citations

@@ -1,4 +1,4 @@
-"""What stands where in one chunk: a function of its text alone, so that all answers that rest on it share one."""
+"""What stands where in one chunk: a function of its text and label, so that all answers that rest on it share one."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from functools import cached_property
 
 from .chunks import ReadChunk, ReadSentence
 from .dates import Date
-from .facts import Fact, Kind
+from .facts import REVISION, Fact, Kind
 from .keys import keys_of
 from .lexicon.language import Language
 from .values import Values
@@ -17,8 +17,9 @@ class ChunkIndex:
 
     `keys` are those of its facts, each with where they stand in order; `identifiers` those of each sentence that it
     does not deny, `under` the sentences below each heading or head of a table, `codes` the languages of the sentences.
-    Several threads read it at once, and nobody changes it; what only some answers need is made when it is first asked
-    for, the same by whichever thread.
+    The chunk's label is its sentence of number `label`; of that only revisions are `identifiers`: a handbook of the
+    AX-104 is about the AX-104-B, too. Several threads read it at once, and nobody changes it; what only some answers
+    need is made when it is first asked for, the same by whichever thread.
     """
 
     def __init__(self, chunk: ReadChunk) -> None:
@@ -27,6 +28,9 @@ class ChunkIndex:
         self.codes = [sentence.language.code for sentence in chunk.sentences]
         self.identifiers: dict[int, tuple[Fact, ...]] = {}
         self.under: dict[int, list[int]] = {}
+        self.label = chunk.label
+        label = () if chunk.label is None else chunk.sentences[chunk.label].facts.facts
+        self._editions = [fact for fact in label if fact.is_edition]
         self._dates: list[tuple[int, Fact]] = []
         self._values: list[tuple[int, Fact]] = []
         self.keys: dict[str, list[tuple[int, Fact]]] = {}
@@ -51,7 +55,7 @@ class ChunkIndex:
                 continue
             if kind is Kind.IDENTIFIER:
                 self._values.append(place)
-                if not fact.negated:
+                if not fact.negated and (number != self.label or fact.family == REVISION):
                     self.identifiers[number] = (*self.identifiers.get(number, ()), fact)
             for key in keys_of(fact):
                 held = known.get(key)
@@ -70,7 +74,7 @@ class ChunkIndex:
     @cached_property
     def values(self) -> Values:
         """The numbers and identifiers of the chunk."""
-        return Values(self.sentences, self._values)
+        return Values(self.sentences, self._values, self.label)
 
     def dated(self, dates: Sequence[Date]) -> dict[int, tuple[Fact, ...]]:
         """Return the dates that one of `dates`, the readings of one, is or is a part of, by their sentences."""
@@ -79,6 +83,15 @@ class ChunkIndex:
             if any(date.within(known) for date in dates for known in fact.dates):
                 found[number] = (*found.get(number, ()), fact)
         return found
+
+    def is_of_another_edition(self, asked: Sequence[Fact]) -> bool:
+        """Whether the label names another revision, edition or year than `asked`, and the chunk none of these."""
+        if not any(fact.rivals_edition(known) for known in self._editions for fact in asked):
+            return False
+        return not any(self._holds(fact) for fact in asked)
+
+    def _holds(self, fact: Fact) -> bool:
+        return fact.key in self.keys if fact.quantity is None else bool(self.values.equal(fact.quantity))
 
     def longer(self, key: str, most: int) -> list[str]:
         """Return the keys that are `key` and at most that many letters more."""

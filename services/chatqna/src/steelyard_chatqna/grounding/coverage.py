@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .facts import DECISIVE, HARD, WEIGHT, Fact, Kind, weight
+from .facts import DECISIVE, HARD, REVISION, WEIGHT, Fact, Kind, weight
 from .index import EvidenceIndex
 from .places import Located
 
@@ -32,7 +32,7 @@ _OUTWEIGHED = 2.0
 """How many times what an evidence sentence denies of a claim its other clauses have to affirm, to support the claim."""
 
 _ITSELF = (Kind.NUMBER, Kind.DATE)
-"""Kinds that an evidence sentence holds itself or not at all, whatever stands around it."""
+"""Kinds that an evidence sentence or the label above it holds itself or not at all, whatever else stands around it."""
 
 _NEAR = 0.6
 """What a word counts that stands only in the sentence before, the heading or the head of the table."""
@@ -63,18 +63,26 @@ class Coverage:
             return False
         return found.fact.kind in DECISIVE
 
-    def share(self, found: Located, main: int) -> float:
-        """How far `main` holds a fact: 1 in itself, less in its surroundings, 0 not at all."""
+    def share(self, found: Located, main: int, group: Sequence[Located] = ()) -> float:
+        """How far `main` holds a fact of a claim: 1 in itself, less in its surroundings, 0 not at all."""
         if main in found.places:
             return 1.0
+        if found.fact.kind is Kind.IDENTIFIER and self._names_document(found, main, group):
+            return _NEAR
         return self._share_around(found, main, self._index.sentence(main).near)
 
     def _share_around(self, found: Located, main: int, near: Sequence[int]) -> float:
         """How far the surroundings of `main`, which does not have it, hold a fact; `near` are the closest."""
         places = found.places
         kind = found.fact.kind
-        if not places or kind in _ITSELF:
+        if not places:
             return 0.0
+        if kind in _ITSELF or (kind is Kind.IDENTIFIER and found.fact.family == REVISION):
+            # What a label says of its document holds for every sentence, whatever other value stands there.
+            if self._index.label_of(main) in places:
+                return _NEAR
+            if kind in _ITSELF:
+                return 0.0
         if kind is Kind.IDENTIFIER and self._index.has_sibling(found.fact, main):
             return 0.0
         for place in near:
@@ -115,7 +123,7 @@ class Coverage:
                 for found, places, value in known:
                     if main in places:
                         covered += value
-                    elif found.fact.kind not in _ITSELF:
+                    elif found.fact.kind not in _ITSELF or self._index.label_of(main) in places:
                         covered += self._share_around(found, main, near) * value
             score = covered
             for places, value in context:
@@ -130,12 +138,15 @@ class Coverage:
         return covered >= _COVERAGE * sum(found.value for found in group)
 
     def cover(self, main: int, group: list[Located]) -> tuple[dict[int, list[Located]], list[Located], float]:
-        """Take what `main` and its surroundings hold of `group`, then what at most two more sentences add."""
+        """Take what `main` and its surroundings hold of `group`, then what at most two more sentences add.
+
+        A label comes with the sentences below it. It only adds to another one, and nothing else adds to it.
+        """
         support: dict[int, list[Located]] = {main: []}
         missing: list[Located] = []
         covered = 0.0
         for found in group:
-            share = self.share(found, main)
+            share = self.share(found, main, group)
             covered += share * found.value
             if share == 1.0:
                 support[main].append(found)
@@ -148,7 +159,8 @@ class Coverage:
             if gain < _ENOUGH_GAIN:
                 break
             support[place] = [found for found in missing if place in found.places]
-            missing = [found for found in missing if place not in found.places]
+            label = self._index.label_of(place)
+            missing = [found for found in missing if place not in found.places and label not in found.places]
             covered += sum(found.value for found in support[place])
         return support, missing, covered
 
@@ -158,7 +170,7 @@ class Coverage:
             if found.fact.kind is Kind.IDENTIFIER and self._index.sibling([found.fact], main) is not None:
                 continue
             for place in found.places:
-                if not self._speaks_of_sibling(group, place) and not self._of_another_day(group, main, place):
+                if self._can_add(place, group, main):
                     gains[place] = gains.get(place, 0.0) + WEIGHT[found.fact.kind]
         if not gains:
             return main, 0.0
@@ -168,6 +180,13 @@ class Coverage:
         )
         return best, gains[best]
 
+    def _can_add(self, place: int, group: Sequence[Located], main: int) -> bool:
+        """Whether a sentence may complete what `main` says."""
+        labels = self._index.labels
+        if (place in labels) != (main in labels) or (main in labels and not self._index.in_document(main, (place,))):
+            return False
+        return not self._speaks_of_sibling(group, place) and not self._of_another_day(group, main, place)
+
     def _speaks_of_sibling(self, group: Sequence[Located], place: int) -> bool:
         """Whether a sentence is about another model than the claim, so that it can not complete it."""
         return any(
@@ -175,6 +194,15 @@ class Coverage:
             for found in group
             if found.fact.kind is Kind.IDENTIFIER
         )
+
+    def _names_document(self, found: Located, main: int, group: Sequence[Located]) -> bool:
+        """Whether an identifier is of the label, and the claim names that of `main` besides.
+
+        `The AX-104 handbook has 24 Nm for the AX-104-B` is not about another model than the AX-104-B.
+        """
+        if self._index.label_of(main) not in found.places:
+            return False
+        return any(other.fact.kind is Kind.IDENTIFIER and main in other.places for other in group)
 
     def _goes_on_about_sibling(self, found: Located, place: int) -> bool:
         """Whether a sentence without the identifier (`It arrives on 2 May`) comes behind or under another one."""

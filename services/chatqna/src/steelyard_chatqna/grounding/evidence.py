@@ -21,7 +21,8 @@ def text_sha256(text: str) -> str:
 class SentChunk:
     """One chunk of the prompt: `marker` is its 1-based position there, `text` the stored text.
 
-    The model was shown its inert copy, which differs only where the text holds control tokens of chat templates.
+    The model was shown its inert copy, which differs only where the text holds control tokens of chat templates, and
+    above it the `label`: what that says supports an answer as well, but there is no span of the text to quote for it.
 
     Without `metadata` (a caller that sent bare texts) the chunk counts as its own document, starting at 0.
 
@@ -33,6 +34,7 @@ class SentChunk:
     chunk_id: str
     text: str
     metadata: CandidateMetadata | None = None
+    label: str = ""
 
     def __post_init__(self) -> None:
         if self.marker < 1:

@@ -23,7 +23,7 @@ _NEXT_BEST = 0.6
 """Share of the best score that a further sentence needs, besides something of the question that was not there yet."""
 
 _NEAR = 0.5
-"""What a fact counts that stands in the heading, the head of the table or the sentence before."""
+"""What a fact counts that stands in the heading, the head of the table, the sentence before or the label."""
 
 _ASKED_KIND = 1.3
 """Factor for a sentence with a value, where the question asks for one."""
@@ -80,13 +80,17 @@ def extract(question: str, sent: Sequence[SentChunk]) -> Extract | None:
 
 
 def _coverage(place: int, asked: Sequence[Located], index: EvidenceIndex) -> float:
-    covered = 0.0
+    """How much of the question a sentence holds; its label adds to that and is nothing alone."""
+    covered = labelled = 0.0
+    label = index.label_of(place)
     for found in asked:
         if place in found.places:
             covered += found.value
-        elif any(near in found.places for near in index.sentence(place).near):
+        elif any(near in found.places for near in index.sentence(place).near if near != label):
             covered += _NEAR * found.value
-    return covered
+        elif label in found.places:
+            labelled += _NEAR * found.value
+    return covered + labelled if covered else 0.0
 
 
 def _has_value(place: int, asked: Sequence[Located], index: EvidenceIndex) -> bool:
@@ -97,7 +101,7 @@ def _has_value(place: int, asked: Sequence[Located], index: EvidenceIndex) -> bo
 
 def _is_heading(place: int, index: EvidenceIndex) -> bool:
     evidence = index.sentence(place)
-    return index.chunks[evidence.chunk].text.startswith("#", evidence.start)
+    return place in index.labels or evidence.text.startswith("#", evidence.start)
 
 
 def _choose(ranked: Sequence[int], score: dict[int, float], asked: Sequence[Located]) -> list[int]:

@@ -36,6 +36,9 @@ DECISIVE = HARD | {Kind.NAME, Kind.COLOUR, Kind.WEEKDAY}
 CONCEPTS = frozenset({Kind.COLOUR, Kind.DIRECTION, Kind.WEEKDAY})
 """Kinds whose key is the same in every language."""
 
+REVISION = "revision"
+"""The family of revisions, as identifiers; their keys begin with it (`revision-b` for `Rev B`)."""
+
 WEIGHT = {
     Kind.NUMBER: 3.0,
     Kind.DATE: 3.0,
@@ -85,6 +88,18 @@ class Fact(NamedTuple):
         `AX-104` and `AX-200` are of one family, and so are `77-1203` and `31-2087`.
         """
         return _family(self.key)
+
+    @property
+    def is_edition(self) -> bool:
+        """Whether it can tell two editions of a document apart: a revision, or a number that measures nothing."""
+        quantity = self.quantity
+        return self.family == REVISION if quantity is None else quantity.unit is None
+
+    def rivals_edition(self, other: "Fact") -> bool:
+        """Whether both tell editions of the same sort apart (by year, by number, by letter), and differ."""
+        if self.quantity is None or other.quantity is None:
+            return self.quantity is other.quantity and self.key != other.key
+        return self.quantity.counted == other.quantity.counted and self.quantity.rivals(other.quantity)
 
     def has_sibling(self, identifiers: Iterable["Fact"]) -> bool:
         """Whether another identifier of its family is among `identifiers`, and itself not."""

@@ -26,9 +26,13 @@ _SHORTEST_PART = 5
 
 
 class Evidence(NamedTuple):
-    """One sentence of a sent chunk; `near` are evidence sentences, as in `ReadSentence`."""
+    """One sentence of a sent chunk, or its label; `near` are evidence sentences, as in `ReadSentence`.
+
+    The span is one of `text`, which is the chunk's or the label.
+    """
 
     chunk: int
+    text: str
     start: int
     end: int
     facts: Facts
@@ -38,6 +42,7 @@ class Evidence(NamedTuple):
 class EvidenceIndex:
     """The sentences of the sent chunks, numbered through, and for every fact the sentences that hold it.
 
+    `labels` are the sentences that are labels of chunks, and stand in no text.
     What depends on one chunk alone is in its `ChunkIndex`, which other answers share; here is only the order of the
     chunks, and what was looked up for this answer.
     """
@@ -46,16 +51,20 @@ class EvidenceIndex:
         self.chunks = chunks
         self._parts: list[tuple[int, ChunkIndex]] = []
         self._chunk_of: list[int] = []
+        self._label_of: list[int | None] = []
         self._codes: list[str] = []
         self._documents = [
             number if chunk.metadata is None else chunk.metadata.document_id for number, chunk in enumerate(chunks)
         ]
         for number, chunk in enumerate(chunks):
-            index = REMEMBERED.index(chunk.text)
-            self._parts.append((len(self._chunk_of), index))
+            index = REMEMBERED.index(chunk.text, chunk.label)
+            first = len(self._chunk_of)
+            self._parts.append((first, index))
+            self._label_of.append(None if index.label is None else first + index.label)
             self._chunk_of += [number] * len(index.sentences)
             self._codes += index.codes
         self._spoken = frozenset(self._codes)
+        self.labels = frozenset(self._label_of)
         self._sentences: dict[int, Evidence] = {}
         self._rivals: dict[tuple[object, ...], dict[int, Sequence[Fact]]] = {}
         self._under = {
@@ -82,9 +91,14 @@ class EvidenceIndex:
             first, index = self._parts[chunk]
             read = index.sentences[place - first]
             near = tuple([first + number for number in read.near])
-            known = Evidence(chunk, read.start, read.end, read.facts, near)
+            text = self.chunks[chunk].label if place in self.labels else self.chunks[chunk].text
+            known = Evidence(chunk, text, read.start, read.end, read.facts, near)
             self._sentences[place] = known
         return known
+
+    def label_of(self, place: int) -> int | None:
+        """Return the evidence sentence that is the label of a sentence's chunk, None if the chunk has none."""
+        return self._label_of[self._chunk_of[place]]
 
     def below(self, places: Places) -> Set[int]:
         """Return `places`, and the evidence sentences whose heading or head of a table is among them."""
@@ -233,6 +247,11 @@ class EvidenceIndex:
         """
         _, index = self._parts[self._chunk_of[place]]
         return next((fact for fact in unknown if any(map(fact.has_sibling, index.identifiers.values()))), None)
+
+    def is_of_another_edition(self, asked: Sequence[Fact], place: int) -> bool:
+        """Whether an evidence sentence is of another edition than `asked`; see `ChunkIndex`."""
+        _, index = self._parts[self._chunk_of[place]]
+        return index.is_of_another_edition(asked)
 
     def has_sibling(self, fact: Fact, place: int) -> bool:
         """Whether an evidence sentence names another identifier of the family of `fact`, and not `fact`."""

@@ -48,6 +48,11 @@ class Matcher:
         self._unknown = [
             found.fact for found in self._question if found.fact.kind is Kind.IDENTIFIER and not found.places
         ]
+        self._editions = [
+            found.fact
+            for found in self._question
+            if found.fact.kind in HARD and found.fact.is_edition and not index.labels.isdisjoint(found.places)
+        ]
 
     def _locate(self, facts: Iterable[Fact]) -> list[Located]:
         """Look for each fact once, however often the answer repeats it."""
@@ -114,6 +119,8 @@ class Matcher:
         if not self._coverage.enough(covered, group):
             return Match({}, [found.fact for found in missing])
         for place, facts in support.items():
+            if place in self._index.labels:
+                continue
             for found in facts:
                 if found.fact.key not in self._asked_keys and binding.is_wrong(found, place):
                     return Match({}, [found.fact])
@@ -127,6 +134,8 @@ class Matcher:
         unknown = self._index.sibling(self._unknown, main)
         if unknown is not None:
             return Match({}, [unknown])
+        if self._editions and self._index.is_of_another_edition(self._editions, main):
+            return Match({}, self._editions)
         return Match({place: [found.fact for found in facts] for place, facts in support.items()}, [])
 
     @staticmethod
@@ -185,7 +194,7 @@ class Matcher:
                 if claims.cues:
                     return claims.cues[0]
                 start, end = evidence.facts.cues[0]
-                return self._index.chunks[evidence.chunk].text[start:end]
+                return evidence.text[start:end]
         return ""
 
     def _reversed(self, support: Iterable[int], claims: Claims) -> list[Fact]:
@@ -195,7 +204,7 @@ class Matcher:
         said = Passage(claims.facts, claims.text)
         for place in support:
             evidence = self._index.sentence(place)
-            told = Passage(evidence.facts.facts, self._index.chunks[evidence.chunk].text)
+            told = Passage(evidence.facts.facts, evidence.text)
             names = reversed_names(said, told)
             if names:
                 return names

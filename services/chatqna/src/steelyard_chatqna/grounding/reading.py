@@ -4,11 +4,11 @@ import re
 from bisect import bisect_right
 
 from .dates import Date, date_at
-from .facts import Fact, Facts, Kind
+from .facts import REVISION, Fact, Facts, Kind
 from .lexicon.calendar import MONTH_OF, WEEKDAYS
 from .lexicon.chinese import CHINESE
 from .lexicon.concepts import COLOUR_OF, DIRECTION_OF
-from .lexicon.labels import LABELS
+from .lexicon.labels import LABELS, REVISIONS
 from .lexicon.language import Language
 from .lexicon.numerals import HAN_COUNTERS, HAN_DIGITS
 from .lexicon.particles import SPACED_PARTICLES
@@ -33,6 +33,7 @@ _ASCII_TOKEN = re.compile(
 _TIME = re.compile(r"(\d{1,2}):(\d{2}(?::\d{2})?)(?!\d)(?:\s?([ap])\.?m\b\.?)?", re.IGNORECASE)
 _LIST_MARK = re.compile(r"(?:[-*+•‣▪]|#{1,6}|\(?\d{1,3}[.)])\s+")
 _RANGE = re.compile(r"\s*(?:-|~|x|×|to|and|or|bis|und|oder|至|から|到|或|إلى|و)\s*")
+_REVISION_LETTER = re.compile(r"\.? ([A-Z])(?![\w'-])")
 _DAYS = re.compile(r"\s*(?:-|~|to|through|until|till|bis|至|到|から|إلى)\s*")
 _SHORT_NUMBER = re.compile(r"\d{1,3}")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|s|er|te|ten|ter|tes)(?![^\W\d_])")
@@ -142,6 +143,13 @@ class _Reader:
         self._facts.append(Fact(kind, key, form, start, end, self._clause, self._part, False, quantity))
 
     def _run(self, known: tuple[tuple[Piece, Word], ...], start: int, end: int) -> int:
+        if known[0][0].form in REVISIONS:
+            named = _REVISION_LETTER.match(self._text, end, self._end)
+            if named is not None:
+                key = f"{REVISION}-{named[1].casefold()}"
+                self._first_word = False
+                self._add(Kind.IDENTIFIER, key, self._text[start : named.end()], start, named.end())
+                return named.end()
         if known[0][0].form in MONTH_OF:
             date = date_at(self._text, start, self._end)
             if date is not None:
@@ -217,7 +225,7 @@ class _Reader:
                 self._facts.pop()
                 start, quantity = last.start, whole
         if last is not None and quantity.unit is None and last.form in LABELS and last.end == start - 1:
-            quantity = quantity._replace(counted=last.key)
+            quantity = quantity._replace(counted=LABELS[last.form] or last.key)
         surface = self._text[start : quantity.end]
         self._add(Kind.NUMBER, surface, surface, start, quantity.end, quantity)
 
@@ -265,10 +273,13 @@ class _Reader:
             self._add(Kind.WEEKDAY, WEEKDAYS[(low + step) % 7], form, start - step, start)
 
     def _count(self, key: str, start: int) -> None:
-        """Let a number without a unit count the word right behind it (`64 beds`)."""
+        """Let a number without a unit count the word right behind it (`64 beds`), unless it names one before it."""
         last = self._facts[-1] if self._facts else None
-        if last is not None and last.quantity is not None and last.quantity.unit is None and last.end == start - 1:
-            self._facts[-1] = last._replace(quantity=last.quantity._replace(counted=key))
+        quantity = None if last is None else last.quantity
+        if last is None or quantity is None or last.end != start - 1:
+            return
+        if quantity.unit is None and not quantity.counted:
+            self._facts[-1] = last._replace(quantity=quantity._replace(counted=key))
 
     def _structure(self, form: str, start: int, end: int) -> None:
         """Note what the word does to its clause: begin a new one, deny it, or deny the rest of it."""

@@ -16,29 +16,30 @@ class RememberedChunks:
     def __init__(self, most: int, characters: int) -> None:
         self._most = most
         self._characters = self._free = characters
-        self._known: OrderedDict[str, ChunkIndex] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], ChunkIndex] = OrderedDict()
         self._lock = Lock()
 
-    def index(self, text: str) -> ChunkIndex:
-        """Return the index of a chunk, which is shared and must not be changed."""
+    def index(self, text: str, label: str = "") -> ChunkIndex:
+        """Return the index of a chunk with its label, which is shared and must not be changed."""
+        key = (text, label)
         with self._lock:
-            known = self._known.get(text)
+            known = self._known.get(key)
             if known is not None:
-                self._known.move_to_end(text)
+                self._known.move_to_end(key)
                 return known
-        read = ChunkIndex(read_chunk(text))
-        self._keep(text, read)
+        read = ChunkIndex(read_chunk(text, label))
+        self._keep(key, read)
         return read
 
-    def _keep(self, text: str, read: ChunkIndex) -> None:
+    def _keep(self, key: tuple[str, str], read: ChunkIndex) -> None:
         with self._lock:
-            if text in self._known:
+            if key in self._known:
                 return
-            self._known[text] = read
-            self._free -= len(text)
+            self._known[key] = read
+            self._free -= len(key[0]) + len(key[1])
             while len(self._known) > 1 and (self._free < 0 or len(self._known) > self._most):
-                forgotten, _ = self._known.popitem(last=False)
-                self._free += len(forgotten)
+                (text, label), _ = self._known.popitem(last=False)
+                self._free += len(text) + len(label)
 
     def forget(self) -> None:
         """Forget all chunks."""

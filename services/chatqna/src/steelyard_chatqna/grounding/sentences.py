@@ -23,6 +23,8 @@ _LIST_MARK_ONLY = re.compile(r"\s*(?:\d{1,3}|[A-Za-z])\.\Z")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _LINE = re.compile(r"[^\n\r\u2028\u2029]+")
 _WORD_BEFORE = re.compile(r"(?<![\w\-°])(?<!\d )(?:[^\W\d_](?:[.\-]?[^\W\d_])*|(?<![\w\-])\d+)\Z")
+_REVISION_BEFORE = re.compile(r"(?<!\w)[Rr]ev\Z")
+_REVISION_NAME = re.compile(r"[A-Z]|\d{1,3}")
 _NEXT_WORD = re.compile(r"\s*([\"'“„«(\[]*)(\w+)?")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]\Z")
 
@@ -119,6 +121,8 @@ def _is_boundary(text: str, low: int, match: re.Match[str], end: int) -> bool:
 def _stop_ends(before: str, word: str) -> bool:
     """Whether the full stop after `before` and before `word` ends a sentence."""
     if _LIST_MARK_ONLY.match(before + "."):
+        return False
+    if _REVISION_BEFORE.search(before[-4:]) and _REVISION_NAME.fullmatch(word):
         return False
     near = before[-40:]
     found = _WORD_BEFORE.search(near, near.rfind(" ") + 1)

@@ -21,11 +21,15 @@ class Values:
     """What equals a quantity in one chunk, and what rivals a value there; never changed once it is made.
 
     `values` are the numbers, identifiers and dates of its `sentences`, in order, with the number of their sentence. One
-    that stands in ten sentences is compared once: `_by_sort` has the values of a sort by what they say.
+    that stands in ten sentences is compared once: `_by_sort` has the values of a sort by what they say. Those of a
+    label rival none: they belong to the document, whatever a sentence says.
     """
 
-    def __init__(self, sentences: Sequence[ReadSentence], values: Iterable[tuple[int, Fact]]) -> None:
+    def __init__(
+        self, sentences: Sequence[ReadSentence], values: Iterable[tuple[int, Fact]], label: int | None = None
+    ) -> None:
         self._sentences = sentences
+        self._label = label
         self._by_sort: dict[str, dict[tuple[object, ...], list[Value]]] = {}
         self._by_number: dict[Decimal, list[Value]] = {}
         self._beside_units: list[tuple[Value, list[Unit]]] = []
@@ -80,6 +84,8 @@ class Values:
     def _counts_the_same(self, quantity: Quantity, value: Value) -> bool:
         """Whether `64 nurses` may be meant by a number of the evidence; `64 beds` and `64 km` are something else."""
         known = value.fact.quantity
+        if known is not None and value.sentence == self._label:
+            return known.counted in ("", quantity.counted)
         if known is None or not quantity.counted or quantity.counted == known.counted:
             return True
         if known.unit is not None:
@@ -93,7 +99,8 @@ class Values:
         for values in self._by_sort.get(_sort(fact), {}).values():
             if _differs(fact, values[0].fact):
                 for value in values:
-                    found.setdefault(value.sentence, []).append(value.fact)
+                    if value.sentence != self._label:
+                        found.setdefault(value.sentence, []).append(value.fact)
         return found
 
 

@@ -8,6 +8,7 @@ from .facts import Kind
 from .languages import LANGUAGES, UNKNOWN
 from .lexicon.calendar import MONTH_OF, WEEKDAY_OF
 from .lexicon.concepts import COLOUR_OF, DIRECTION_OF
+from .lexicon.labels import REVISIONS
 from .lexicon.numerals import VALUE_OF
 from .lexicon.particles import SPACED_PARTICLES
 from .quantities import named_unit
@@ -53,8 +54,10 @@ class Run(NamedTuple):
 _LETTER_WORDS = frozenset({"a", "i", "o"})
 """Single letters that are words in capitals, too; another one is a label (`size M`)."""
 
-_HEARD = SPACED_PARTICLES | frozenset(MONTH_OF)
-"""Words that are read even where they say nothing: a yes or no, and a month that is a function word, too (`may`)."""
+_HEARD = SPACED_PARTICLES | frozenset(MONTH_OF) | REVISIONS
+"""Words that are read even where they say nothing: a yes or no, a month that is a function word, too (`may`), and a
+word whose letter is part of it.
+"""
 
 _NOTHING = Word(None, "")
 _STRUCTURE = Word(None, "", structural=True)

@@ -1,0 +1,70 @@
+"""The label of a piece of evidence: which document it is from and where in it, on one inert line.
+
+It is data from documents like the text below it: as short as it is, it could hold control tokens, or lines that look
+like the prompt's own.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+
+from steelyard_contracts.documents import CandidateMetadata
+
+from .inert import inert
+
+_SECTION = "section"
+_PAGE = "page"
+
+_LONGEST_NAME = 120
+_LONGEST_SECTION = 120
+"""Code points of a document's name, and of its headings down to the section. Where more was left out stands `…`."""
+
+_BETWEEN_HEADINGS = " > "
+_BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+_HEADING_MARK = re.compile(r"#{1,6} ")
+
+
+def label(known: CandidateMetadata, text: str = "") -> str:
+    """Return the label of a chunk, without what its `text` begins with: empty when that says all of it.
+
+    The document is named by its title, or by its source where it has none. A name that is too long keeps its beginning;
+    headings that are too long keep their end, which is the narrower section. A function of its arguments alone.
+    """
+    name = _line(known.title) or _line(known.source)
+    path = _unsaid([name, *_below(name, _line(known.section))], text)
+    parts = [_beginning(one) for one in path[:1]]
+    if len(path) > 1:
+        parts.append(f"{_SECTION} {_end(_BETWEEN_HEADINGS.join(path[1:]))}")
+    if known.page is not None:
+        parts.append(_pages(known.page, known.page_end))
+    return inert(", ".join(parts))
+
+
+def _line(text: str) -> str:
+    return _BLANK.sub(" ", text).strip()
+
+
+def _below(name: str, section: str) -> list[str]:
+    """The headings of a section path below the one that the document is named after (a web page's adds the site)."""
+    headings = section.split(_BETWEEN_HEADINGS) if section else []
+    return headings[1:] if headings and name.startswith(headings[0]) else headings
+
+
+def _unsaid(path: Sequence[str], text: str) -> Sequence[str]:
+    """The beginning of `path` up to the headings that stand at the beginning of `text`."""
+    lines = (_line(line) for line in text.splitlines())
+    said = list(islice((_HEADING_MARK.sub("", line, count=1) for line in lines if line), len(path)))
+    first = next((place for place in range(len(path)) if path[place:] == said[: len(path) - place]), len(path))
+    return path[:first]
+
+
+def _beginning(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1].rstrip()}…"
+
+
+def _end(headings: str) -> str:
+    return headings if len(headings) <= _LONGEST_SECTION else f"…{headings[1 - _LONGEST_SECTION :].lstrip()}"
+
+
+def _pages(first: int, last: int | None) -> str:
+    return f"{_PAGE} {first}" if last is None or last == first else f"{_PAGE} {first} to {_PAGE} {last}"
