@@ -84,8 +84,9 @@ def test_a_prompt_has_the_templates_control_tokens_and_no_others(url: str, piece
 
     def prompt(text: str) -> str:
         known = CandidateMetadata(
-            chunk_id="a", document_id="d", revision="1", source="s", char_start=0, char_end=len(text), scope="public"
-        )
+            chunk_id="a", document_id="d", revision="1", source="s", title=text[:100], section=text[-100:],
+            char_start=0, char_end=len(text), scope="public",
+        )  # fmt: skip
         history = (Message(role="user", content=text), Message(role="assistant", content=text))
         conversation = Conversation(text, history, text)
         messages = build_messages(conversation, [Chunk("a", text, known)], CitationMode.ATTRIBUTED)

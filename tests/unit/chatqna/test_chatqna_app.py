@@ -35,6 +35,17 @@ def test_the_extractive_backend_answers_end_to_end_without_a_model_server(tmp_pa
     asyncio.run(main())
 
 
+def test_another_form_of_prompt_is_another_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def policy() -> str:
+        async with served(tmp_path, llm_backend="extractive") as client:
+            return str((await client.get("/info")).json()["policy_hash"])
+
+    before = asyncio.run(policy())
+    assert asyncio.run(policy()) == before
+    monkeypatch.setattr("steelyard_chatqna.label._SECTION", "under")
+    assert asyncio.run(policy()) != before
+
+
 def test_with_a_model_its_server_is_a_dependency_and_its_absence_an_error(tmp_path: Path) -> None:
     async def main() -> None:
         async with served(tmp_path) as client:

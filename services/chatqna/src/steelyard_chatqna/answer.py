@@ -17,6 +17,7 @@ from .budget import fit
 from .conversation import Conversation
 from .gate import AnswerGate
 from .judging.process import JudgingProcess
+from .label import label
 from .links import LinkFilter, addresses, without_pictures
 from .llm.client import LlmClient
 from .llm.tokens import TokenCounter
@@ -251,7 +252,9 @@ class Answerer:
 
 
 def _written(draft: Draft) -> frozenset[str]:
-    """The addresses that the evidence or the caller wrote down."""
+    """The addresses that the evidence, its labels or the caller wrote down."""
     said = draft.conversation
     turns = [turn.text for turn in said.history]
-    return addresses([said.system, *turns, said.question, *(chunk.text for chunk in draft.evidence.selected)])
+    sent = draft.evidence.selected
+    shown = [text for chunk in sent for text in (chunk.text, label(chunk.metadata))]
+    return addresses([said.system, *turns, said.question, *shown])

@@ -33,6 +33,7 @@ from .llm.client import LlmClient
 from .llm.local_tokens import LocalTokenizer
 from .llm.tokens import counter
 from .parts import Parts
+from .prompt import form
 from .routes import chat, ledgers
 from .routes import documents as documents_routes
 from .settings import TOKENIZING_SERVERS, ChatqnaSettings
@@ -162,6 +163,7 @@ def _policy(settings: ChatqnaSettings) -> Mapping[str, Any]:
         "context_tokens": settings.llm_context_tokens,
         "condense_question": settings.condense_question,
         "citation_mode": settings.citation_mode,
+        "prompt": form(settings.citation_mode),
         "groundedness_policy": settings.groundedness_policy,
         "grounding_min_score": settings.grounding_min_score,
         "answer_without_evidence": settings.answer_without_evidence,

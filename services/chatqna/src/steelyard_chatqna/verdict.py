@@ -14,6 +14,7 @@ from .grounding.attribution import Attributor
 from .grounding.evidence import SentChunk
 from .grounding.inline import resolve
 from .grounding.policy import Decision, decide
+from .label import label
 
 if TYPE_CHECKING:  # the judging process has no use for the pipeline and its clients
     from .pipeline.evidence import Chunk
@@ -33,7 +34,8 @@ class Verdict:
 def sent_chunks(evidence: Sequence[Chunk]) -> tuple[SentChunk, ...]:
     """The evidence as it is numbered in the prompt."""
     return tuple(
-        SentChunk(marker, chunk.chunk_id, chunk.text, chunk.metadata) for marker, chunk in enumerate(evidence, start=1)
+        SentChunk(marker, chunk.chunk_id, chunk.text, chunk.metadata, label(chunk.metadata))
+        for marker, chunk in enumerate(evidence, start=1)
     )
 
 
