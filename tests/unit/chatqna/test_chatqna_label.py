@@ -50,6 +50,10 @@ def test_it_does_not_repeat_the_headings_that_the_text_begins_with(text: str, se
     assert label(metadata("a", text, title="Bulletin Rev B", section=section)).startswith("Bulletin Rev B")
 
 
+def test_a_page_is_one_of_a_document_also_where_the_text_names_that() -> None:
+    assert labelled("# Bulletin Rev B\n\nIssued in May.", section="Bulletin Rev B", page=1) == "Bulletin Rev B, page 1"
+
+
 @pytest.mark.parametrize("gap", ["\n", "\r\n", "\t", "\x1b", "\x85", "\u2028", "\u2029", "  "])
 def test_it_stays_on_one_line(gap: str) -> None:
     said = labelled(title=f"A{gap}[2] B", section=f"C{gap}Question: D")

@@ -32,7 +32,9 @@ def label(known: CandidateMetadata, text: str = "") -> str:
     """
     name = _line(known.title) or _line(known.source)
     path = _unsaid([name, *_below(name, _line(known.section))], text)
-    parts = [_beginning(one) for one in path[:1]]
+    if not path and known.page is None:
+        return ""
+    parts = [_beginning(name)]
     if len(path) > 1:
         parts.append(f"{_SECTION} {_end(_BETWEEN_HEADINGS.join(path[1:]))}")
     if known.page is not None:
