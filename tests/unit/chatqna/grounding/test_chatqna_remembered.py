@@ -30,6 +30,9 @@ ANSWERS = (
     ("空運転できますか。", "いいえ。質量は8.5kgです。空運転をしてはいけません。"),
     ("May it run dry?", "Yes. The pump must not be run dry for 30 seconds, and the AX-300 weighs 14 kg."),
 )
+LOOKED_UP = ("_equals", "_rivals")
+"""What is kept of what was asked; the rest is what it is made from."""
+
 CASES = [(order, question, answer) for order in ORDERS for question, answer in ANSWERS]
 
 
@@ -86,7 +89,8 @@ def test_judging_changes_nothing_of_what_is_remembered() -> None:
 
 def state(index: ChunkIndex) -> list[object]:
     places = {key: index.places(key) for key in index.keys}
-    return [index.sentences, index.codes, places, index.identifiers, index.under, vars(index.values)]
+    values = {name: held for name, held in vars(index.values).items() if name not in LOOKED_UP}
+    return [index.sentences, index.codes, places, index.identifiers, index.under, values]
 
 
 def test_few_chunks_are_remembered_and_the_last_used_stay() -> None:

@@ -4,8 +4,9 @@ A sentence is cut into claims at its clauses. A claim is supported by the senten
 three where one is not enough) that hold its numbers, dates, identifiers, names and colours, cover at least half of its
 content by weight and rarity, and affirm what it affirms. The rules are deterministic and use word lists only: what a
 rule can not see is a relation (`the manager is X`, where the evidence knows X as the founder), except that of two names
-which change places around the same English words (`X reports to Y`, `from X to Y`); and a paraphrase that
-shares no word with its source is reported as unsupported, which is the side on which to err.
+which change places around the same English words (`X reports to Y`, `from X to Y`), and of values in parallel parts of
+a sentence, list or table (`its captain is X and its cook is Y`); and a paraphrase that shares no word with its source
+is reported as unsupported, which is the side on which to err. What a text orders its reader to say it does not say.
 """
 
 from collections.abc import Sequence
@@ -65,10 +66,10 @@ class Attributor:
         or identifier weighs 3, a name or a colour 2, a content word 1. A sentence of which only a part is supported has
         citations for that part (their support is then below 1) and is marked unsupported as well.
 
-        `UnsupportedSpan.missing` names the facts that were not found, or the negation (`not`, `nicht`) by which only
-        one of answer and evidence denies the other. A bare yes or no is judged as the question it answers: a yes needs
-        evidence that affirms the question, a no evidence that denies it or has another value where the question has
-        one.
+        `UnsupportedSpan.missing` names the facts that were not found, or only as something else or in an order to the
+        reader; or the negation (`not`, `nicht`) by which only one of answer and evidence denies the other. A bare yes
+        or no is judged as the question it answers: a yes needs evidence that affirms the question, a no evidence that
+        denies it or has another value where the question has one.
         """
         language = _language_of(answer, self._question, self._index)
         text = plain(answer)

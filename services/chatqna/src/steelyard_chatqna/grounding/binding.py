@@ -1,7 +1,8 @@
 """Whether a value belongs to what it is said about.
 
 All facts of `the inlet pressure is 6 bar` may stand in the evidence, and yet the 6 bar are those of the outlet. A value
-is misbound when another value of the same sort stands closer to what the claim speaks of.
+is misbound when another value of the same sort stands closer to what the claim speaks of. A name is one, too, where it
+and another name stand in parallel parts of a sentence or a list.
 """
 
 from collections.abc import Iterable, Sequence, Set
@@ -10,6 +11,7 @@ from functools import cached_property
 from .facts import HARD, Fact, Kind, weight
 from .index import EvidenceIndex
 from .lexicon.japanese import JAPANESE
+from .parallel import Contrast, Mark, are_alike, compared
 from .places import Located
 
 _NEIGHBOUR_MARGIN = 1.0
@@ -17,24 +19,90 @@ _DISTANT_MARGIN = 2.0
 """Weight by which a rival in another sentence has to lie closer: a word in the next entry, a name farther away."""
 
 _VALUES = (Kind.NUMBER, Kind.IDENTIFIER)
+_NAMED = (Kind.NAME, Kind.WORD)
 
 
 class Binding:
-    """What values belong to, for one sentence of the answer: `context` are its located facts and the question's."""
+    """What values belong to, for one sentence of the answer: its `located` facts, and those of the question."""
 
-    def __init__(self, context: Iterable[Located], index: EvidenceIndex) -> None:
-        self._context = context
+    def __init__(self, located: Sequence[Located], question: Sequence[Located], index: EvidenceIndex) -> None:
+        self._located = located
+        self._context = [*located, *question]
         self._index = index
         self._known: dict[tuple[int, Kind, int], bool] = {}
 
     def is_wrong(self, found: Located, place: int) -> bool:
-        """Whether the number or identifier `found` is, in evidence sentence `place`, a value of something else."""
-        if found.fact.kind not in _VALUES:
+        """Whether the number, identifier or name `found` is, in evidence sentence `place`, one of something else."""
+        kind = found.fact.kind
+        if kind not in _VALUES and (kind not in _NAMED or not self._may_be_name(kind, place)):
             return False
-        key = (found.fact.start, found.fact.kind, place)
+        key = (found.fact.start, kind, place)
         if key not in self._known:
-            self._known[key] = self._has_closer_rival(found, place)
+            if kind in _VALUES:
+                self._known[key] = self._has_closer_rival(found, place) or self._is_value_of_another(found, place)
+            else:
+                self._known[key] = self._is_name_of_another(found, place)
         return self._known[key]
+
+    def _may_be_name(self, kind: Kind, place: int) -> bool:
+        """Whether the sentence has names; a word is a part of one only where capitals do not make it one."""
+        passage = self._index.passage(place)
+        return (kind is Kind.NAME or not passage.language.has_names) and bool(passage.named)
+
+    def _is_value_of_another(self, found: Located, place: int) -> bool:
+        """Whether the number stands in one of several parallel parts of the sentence, and its label in another."""
+        rivals = self._index.rivals(found.fact).get(place)
+        if not rivals:
+            return False
+        values = (*found.places[place], *rivals)
+        known = self._index.passage(place).contrasts(tuple([Mark(fact.start, fact.end) for fact in values]))
+        return any(self._has_label_of_rival(contrast, found, (place,)) for contrast in known)
+
+    def _is_name_of_another(self, found: Located, place: int) -> bool:
+        """Whether the name stands in one of several parallel parts or entries, and its label in another."""
+        passage = self._index.passage(place)
+        marks = passage.named
+        (at, *_) = found.places[place]
+        value = next((mark for mark in marks if mark.holds(at)), None)
+        if value is None:
+            return False
+        known = passage.contrasts((value, *(mark for mark in marks if mark != value)))
+        if known:
+            alike = (one for one in known if are_alike(one.home, one.rival, passage.text, passage.language))
+            return any(self._has_label_of_rival(one, found, (place,)) for one in alike)
+        entries = self._index.entries(place)
+        if passage.entry is None or len(entries) < 2:
+            return False
+        for other in entries:
+            rival = self._index.passage(other).entry
+            if rival is not None and other != place:
+                one = compared(passage.entry, rival)
+                if one is not None and self._has_label_of_rival(one, found, entries):
+                    return True
+        return False
+
+    def _has_label_of_rival(self, contrast: Contrast, found: Located, places: Sequence[int]) -> bool:
+        """Whether the claim has the value and the label of a rival, whose own value it does not name.
+
+        What counts is what the claim says in the same breath as the value; if that has no label, all of it and the
+        question.
+        """
+        if contrast.theirs.isdisjoint(self._said(self._context, places)):
+            return False
+        home, rival = contrast.home.mark, contrast.rival.mark
+        breath = (found.fact.clause, found.fact.part)
+        near = [thing for thing in self._located if (thing.fact.clause, thing.fact.part) == breath]
+        for things in (near, self._context):
+            said = self._said(things, places)
+            if any(not home.start <= start < home.end for start in said):
+                named = any(rival.start <= start < rival.end for start in said)
+                return not named and contrast.ours.isdisjoint(said) and not contrast.theirs.isdisjoint(said)
+        return False
+
+    @staticmethod
+    def _said(things: Iterable[Located], places: Sequence[int]) -> set[int]:
+        """Where the facts start that `things` are in some evidence sentences."""
+        return {fact.start for thing in things for place in places for fact in thing.places.get(place, ())}
 
     def _has_closer_rival(self, found: Located, place: int) -> bool:
         rivals = self._index.rivals(found.fact)
@@ -125,7 +193,7 @@ class Binding:
 
     def _margin(self, other: int, place: int) -> float:
         neighbours = abs(place - other) <= 1 and self._index.same_chunk(place, other)
-        return _NEIGHBOUR_MARGIN if neighbours else _DISTANT_MARGIN
+        return _NEIGHBOUR_MARGIN if neighbours or other in self._index.entries(place) else _DISTANT_MARGIN
 
 
 def _are_same(one: Fact, other: Fact) -> bool:

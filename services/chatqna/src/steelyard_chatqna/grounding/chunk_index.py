@@ -7,9 +7,12 @@ from functools import cached_property
 from .chunks import ReadChunk, ReadSentence
 from .dates import Date
 from .facts import REVISION, Fact, Kind
-from .keys import keys_of
+from .keys import keys_of, longest_ending, uninflected
 from .lexicon.language import Language
+from .passages import Passage
 from .values import Values
+
+_NOWHERE: Mapping[int, tuple[Fact, ...]] = {}
 
 
 class ChunkIndex:
@@ -24,6 +27,7 @@ class ChunkIndex:
 
     def __init__(self, chunk: ReadChunk) -> None:
         self.language: Language = chunk.language
+        self._passages: dict[int, Passage] = {}
         self.sentences: Sequence[ReadSentence] = chunk.sentences
         self.codes = [sentence.language.code for sentence in chunk.sentences]
         self.identifiers: dict[int, tuple[Fact, ...]] = {}
@@ -34,6 +38,7 @@ class ChunkIndex:
         self._dates: list[tuple[int, Fact]] = []
         self._values: list[tuple[int, Fact]] = []
         self.keys: dict[str, list[tuple[int, Fact]]] = {}
+        self._inflected: dict[tuple[str, str], Mapping[int, tuple[Fact, ...]]] = {}
         self._places: dict[str, dict[int, tuple[Fact, ...]]] = {}
         for number, sentence in enumerate(chunk.sentences):
             for heading in sentence.heading:
@@ -76,6 +81,29 @@ class ChunkIndex:
         """The numbers and identifiers of the chunk."""
         return Values(self.sentences, self._values, self.label)
 
+    def passage(self, number: int, text: str) -> Passage:
+        """Return a sentence, whose offsets count in `text`, as it is compared with others."""
+        passage = self._passages.get(number)
+        if passage is None:
+            sentence = self.sentences[number]
+            passage = Passage(sentence.facts.facts, text, (sentence.start, sentence.end), sentence.language)
+            passage = self._passages.setdefault(number, passage)
+        return passage
+
+    def entries(self, number: int) -> range:
+        """Return the rows of a table, or entries of a list, that a sentence is one of; none when it is neither."""
+        listed = self.sentences[number]
+        low = high = number
+        while low > 0 and self._goes_on(listed, low - 1):
+            low -= 1
+        while high < len(self.sentences) and self._goes_on(listed, high):
+            high += 1
+        return range(low, high) if listed.listed else range(0)
+
+    def _goes_on(self, listed: ReadSentence, number: int) -> bool:
+        other = self.sentences[number]
+        return other.listed and other.row == listed.row
+
     def dated(self, dates: Sequence[Date]) -> dict[int, tuple[Fact, ...]]:
         """Return the dates that one of `dates`, the readings of one, is or is a part of, by their sentences."""
         found: dict[int, tuple[Fact, ...]] = {}
@@ -93,8 +121,29 @@ class ChunkIndex:
     def _holds(self, fact: Fact) -> bool:
         return fact.key in self.keys if fact.quantity is None else bool(self.values.equal(fact.quantity))
 
-    def longer(self, key: str, most: int) -> list[str]:
-        """Return the keys that are `key` and at most that many letters more."""
+    def inflected(self, key: str, form: str) -> Mapping[int, tuple[Fact, ...]]:
+        """Return the facts of `key`, of `form`, and of what is one of them with another ending, by sentence."""
+        known = self._inflected.get((key, form))
+        if known is not None:
+            return known
+        keys = [one for one in (key, form, *uninflected(key)) if one in self.keys]
+        ending = longest_ending(key)
+        if ending:
+            keys += self._longer(key, ending)
+        if not keys:
+            return _NOWHERE
+        if len(keys) == 1:
+            return self.places(keys[0])
+        found: dict[int, tuple[Fact, ...]] = {}
+        for one in dict.fromkeys(keys):
+            for number, facts in self.places(one).items():
+                found[number] = found[number] + facts if number in found else facts
+        # What stands nowhere is not kept: the words of the chunk are few, those of all answers are not.
+        self._inflected[key, form] = found
+        return found
+
+    def _longer(self, key: str, most: int) -> list[str]:
+        """The keys that are `key` and at most that many letters more."""
         vocabulary = self._vocabulary
         found = []
         place = bisect_right(vocabulary, key)

@@ -4,15 +4,21 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .facts import DECISIVE, HARD, Fact, Kind
+from .lexicon.english import ENGLISH
+from .lexicon.german import GERMAN
 from .lexicon.language import Language
 from .lexicon.meta import ANNOUNCEMENT_END, COURTESY, OPENING, QUESTION_END, REFUSAL, SOURCE, TALK_WORDS
 from .lexicon.particles import NO, YES, is_polar, particle
 from .numbers import plain
+from .passages import Passage
 from .reading import read_facts
 from .sentences import Sentence
 
 _WORDS_OF_A_CLAIM = 2
 """A clause with fewer words and nothing decisive is no claim of its own; it joins its neighbour."""
+
+_REFUSE_IN_NEGATIONS = (ENGLISH, GERMAN)
+"""Languages in which no answer says that it does not know without a negation, so that others need no search for it."""
 
 
 class Question(NamedTuple):
@@ -30,14 +36,13 @@ class Question(NamedTuple):
 class Claims(NamedTuple):
     """What a sentence claims.
 
-    `groups` are the claims, each a list of key facts; `facts` all facts of the sentence, repeated ones too, and `text`
-    is the answer that their offsets count in. `verdict` is the particle of a bare yes or no, whose claim is the
-    question itself; `denied` says that it is a no.
+    `groups` are the claims, each a list of key facts; `said` is the whole sentence, with what it repeats of the
+    question. `verdict` is the particle of a bare yes or no, whose claim is the question itself; `denied` says that it
+    is a no.
     """
 
     groups: list[list[Fact]]
-    facts: list[Fact]
-    text: str
+    said: Passage
     cues: list[str]
     denied_clauses: frozenset[int] = frozenset()
     verdict: str = ""
@@ -65,34 +70,35 @@ def read_claims(original: str, text: str, sentence: Sentence, question: Question
         start = start if match is None else match.end()
     read = read_facts(text, start, sentence.end, language)
     facts = [fact for fact in read.facts if fact.form not in TALK_WORDS]
-    if _claims_nothing(text[start : sentence.end], facts, question):
+    may_refuse = bool(read.cues) or language not in _REFUSE_IN_NEGATIONS
+    if _claims_nothing(text[start : sentence.end], facts, question, may_refuse=may_refuse):
         return None
     cues = [original[low:high] for low, high in read.cues]
     if not facts:
-        return _verdict(original[sentence.start : sentence.end], question, cues)
+        return _verdict(original[sentence.start : sentence.end], question, cues, language)
     own = [fact for fact in facts if not _repeats(fact, question)]
     keys = facts if read.cues or question.polar or not own else own
-    return Claims(_groups(keys), facts, text, cues, read.denied)
+    return Claims(_groups(keys), Passage(facts, text, (start, sentence.end), language), cues, read.denied)
 
 
-def _claims_nothing(said: str, facts: Sequence[Fact], question: Question) -> bool:
+def _claims_nothing(said: str, facts: Sequence[Fact], question: Question, *, may_refuse: bool) -> bool:
     """Whether the sentence asks, announces, thanks, or says that it does not know, without a value of its own."""
     if any(fact.kind in HARD and not _repeats(fact, question) for fact in facts if fact.kind is not Kind.IDENTIFIER):
         return False
     last = said.rstrip("*_` ")[-1:]
-    if last in QUESTION_END or REFUSAL.search(said) is not None:
+    if last in QUESTION_END or (may_refuse and REFUSAL.search(said) is not None):
         return True
     if any(fact.kind in HARD for fact in facts):
         return False
     return said.startswith("#") or last in ANNOUNCEMENT_END or COURTESY.match(said) is not None
 
 
-def _verdict(surface: str, question: Question, cues: list[str]) -> Claims | None:
+def _verdict(surface: str, question: Question, cues: list[str], language: Language) -> Claims | None:
     said = particle(surface)
     if not question.facts or not (said or cues):
         return None
     denied = said in NO or (said not in YES and bool(cues))
-    return Claims([question.facts], question.facts, "", cues, verdict=surface, denied=denied)
+    return Claims([question.facts], Passage(question.facts, "", (0, 0), language), cues, verdict=surface, denied=denied)
 
 
 def _repeats(fact: Fact, question: Question) -> bool:

@@ -6,11 +6,13 @@ from typing import NamedTuple
 from .chunk_index import ChunkIndex
 from .evidence import SentChunk
 from .facts import CONCEPTS, Fact, Facts, Kind
-from .keys import concept, first_parts, longest_ending, pairs, uninflected
+from .keys import concept, first_parts, pairs
 from .languages import UNKNOWN
 from .lexicon.concepts import OPPOSITE_OF
+from .lexicon.dictation import ADDRESS
 from .lexicon.german import GERMAN
 from .lexicon.language import Language
+from .passages import Passage
 from .quantities import Quantity
 from .remembered import REMEMBERED
 from .units import comparable
@@ -66,6 +68,7 @@ class EvidenceIndex:
         self._spoken = frozenset(self._codes)
         self.labels = frozenset(self._label_of)
         self._sentences: dict[int, Evidence] = {}
+        self._entries: dict[int, Sequence[int]] = {}
         self._rivals: dict[tuple[object, ...], dict[int, Sequence[Fact]]] = {}
         self._under = {
             first + heading: [first + number for number in numbers]
@@ -100,9 +103,27 @@ class EvidenceIndex:
         """Return the evidence sentence that is the label of a sentence's chunk, None if the chunk has none."""
         return self._label_of[self._chunk_of[place]]
 
+    def passage(self, place: int) -> Passage:
+        """Return an evidence sentence as it is compared with others."""
+        first, index = self._parts[self._chunk_of[place]]
+        return index.passage(place - first, self.sentence(place).text)
+
+    def addresses_model(self, place: int) -> bool:
+        """Whether the chunk of an evidence sentence speaks to the model that reads it."""
+        return ADDRESS.search(self.chunks[self._chunk_of[place]].text) is not None
+
+    def entries(self, place: int) -> Sequence[int]:
+        """Return the rows or list items that an evidence sentence is one of, itself among them; none if it is none."""
+        if place not in self._entries:
+            first, index = self._parts[self._chunk_of[place]]
+            listed = index.entries(place - first)
+            self._entries |= {first + number: range(first + listed.start, first + listed.stop) for number in listed}
+            self._entries.setdefault(place, ())
+        return self._entries[place]
+
     def below(self, places: Places) -> Set[int]:
         """Return `places`, and the evidence sentences whose heading or head of a table is among them."""
-        headings = self._under.keys() & places.keys()
+        headings = self._under.keys() & places.keys() if self._under else None
         return set(places).union(*map(self._under.__getitem__, headings)) if headings else places.keys()
 
     def rivals(self, fact: Fact) -> Places:
@@ -162,13 +183,11 @@ class EvidenceIndex:
 
     def _find_word(self, fact: Fact, language: Language) -> Places:
         key = fact.key
-        keys = [key, fact.form] if fact.kind is Kind.NAME else [key]
-        keys += uninflected(key)
-        ending = longest_ending(key)
-        if ending:
-            for _, index in self._parts:
-                keys += index.longer(key, ending)
-        found = self._at(dict.fromkeys(keys))
+        form = fact.form if fact.kind is Kind.NAME else key
+        found: dict[int, tuple[Fact, ...]] = {}
+        for first, index in self._parts:
+            for number, facts in index.inflected(key, form).items():
+                found[first + number] = facts
         if language is GERMAN:
             _add(found, self._find_compound(key))
         if fact.kind is Kind.NAME or self._reads_all(language):

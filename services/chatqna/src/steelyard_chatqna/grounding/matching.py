@@ -11,7 +11,8 @@ from .index import EvidenceIndex
 from .lexicon.english import ENGLISH
 from .lexicon.language import Language
 from .lexicon.measures import MEASURE_OF
-from .order import Passage, reversed_names
+from .order import reversed_names
+from .passages import Passage
 from .places import Located
 
 _REPEATED_WORDS = 2
@@ -71,12 +72,12 @@ class Matcher:
         """Return one match for each group of `claims`."""
         if claims.verdict:
             return [self._verdict(claims)]
-        located = self._locate(claims.facts)
+        located = self._locate(claims.said.facts)
         lost = [found.fact for found in located if found.fact.kind is Kind.IDENTIFIER and not found.places]
         if lost:
             return [Match({}, lost) for _ in claims.groups]
         by_place = {(found.fact.start, found.fact.kind): found for found in located}
-        binding = Binding([*located, *self._question], self._index)
+        binding = Binding(located, self._question, self._index)
         return [
             self._claim([by_place[fact.start, fact.kind] for fact in group], located, claims, binding)
             for group in claims.groups
@@ -118,17 +119,16 @@ class Matcher:
             return Match({}, repeated)
         if not self._coverage.enough(covered, group):
             return Match({}, [found.fact for found in missing])
-        for place, facts in support.items():
-            if place in self._index.labels:
-                continue
-            for found in facts:
-                if found.fact.key not in self._asked_keys and binding.is_wrong(found, place):
-                    return Match({}, [found.fact])
+        misbound = self._misbound(support, group, binding)
+        if misbound is not None:
+            return Match({}, [misbound])
+        if self._is_dictated(support, claims):
+            return Match({}, [found.fact for found in group])
         clauses = {found.fact.clause for found in group}
         cue = self._denial(support, [found for found in sentence if found.fact.clause in clauses], claims)
         if cue:
             return Match({}, [], cue)
-        reversed_ = self._reversed(support, claims)
+        reversed_ = self._reversed(support, claims.said)
         if reversed_:
             return Match({}, reversed_)
         unknown = self._index.sibling(self._unknown, main)
@@ -137,6 +137,38 @@ class Matcher:
         if self._editions and self._index.is_of_another_edition(self._editions, main):
             return Match({}, self._editions)
         return Match({place: [found.fact for found in facts] for place, facts in support.items()}, [])
+
+    def _misbound(self, support: dict[int, list[Located]], group: Sequence[Located], binding: Binding) -> Fact | None:
+        """Return the first fact of a claim that belongs to something else where it stands."""
+        for place, facts in support.items():
+            if place in self._index.labels:
+                continue
+            for found in facts:
+                if found.fact.key not in self._asked_keys and binding.is_wrong(found, place):
+                    return found.fact
+        for found in group:
+            # A name may stand anywhere in the chunk, but somewhere it has to be what the claim says.
+            if found.fact.kind is not Kind.NAME or not found.places or found.fact.key in self._asked_keys:
+                continue
+            if support.keys().isdisjoint(found.places) and all(binding.is_wrong(found, at) for at in found.places):
+                return found.fact
+        return None
+
+    def _is_dictated(self, support: dict[int, list[Located]], claims: Claims) -> bool:
+        """Whether a claim has only what the evidence tells its reader to say, and the question does not ask for that.
+
+        A question about the same (`what do I answer when ...?`) does, unless the text speaks to the model. A claim that
+        reports the order, and does not follow it, has its verb.
+        """
+        for place, facts in support.items():
+            dictated = self._index.passage(place).dictated
+            if not dictated or not all(fact.start in dictated for found in facts for fact in found.places[place]):
+                return False
+            asked = any(place in found.places for found in self._question)
+            if asked and not self._index.addresses_model(place):
+                return False
+        said = claims.said
+        return not (said.dictated if said.language.negation_pattern is not None else said.may_dictate)
 
     @staticmethod
     def _says_something_else(group: Sequence[Located], missing: Sequence[Located]) -> bool:
@@ -197,15 +229,12 @@ class Matcher:
                 return evidence.text[start:end]
         return ""
 
-    def _reversed(self, support: Iterable[int], claims: Claims) -> list[Fact]:
+    def _reversed(self, support: Iterable[int], said: Passage) -> list[Fact]:
         """Return the names of the claim that an evidence sentence has the other way round."""
-        if self._language is not ENGLISH:
+        if self._language is not ENGLISH or len(said.names) < 2:
             return []
-        said = Passage(claims.facts, claims.text)
         for place in support:
-            evidence = self._index.sentence(place)
-            told = Passage(evidence.facts.facts, evidence.text)
-            names = reversed_names(said, told)
+            names = reversed_names(said, self._index.passage(place))
             if names:
                 return names
         return []

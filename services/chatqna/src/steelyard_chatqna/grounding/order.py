@@ -1,16 +1,15 @@
 """Who does what to whom: two names around the same words, in the evidence the other way round (`A reports to B`)."""
 
 from collections import Counter
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
-from .facts import Fact, Kind
+from .facts import Fact
 from .lexicon.english import ENGLISH
 from .lexicon.words import fold, folded
+from .names import Name
+from .passages import Passage
 from .stems import stem
 
-_NAMED = (Kind.NAME, Kind.IDENTIFIER, Kind.WORD)
 _ARTICLES = folded("the a an its their his her")
 _MUTUAL = frozenset(
     stem(word, ENGLISH.code)
@@ -25,33 +24,16 @@ _MUTUAL = frozenset(
 """Stems of what is true of two names in either order."""
 
 
-class Passage(NamedTuple):
-    """The facts of a sentence, and the text that their offsets count in."""
-
-    facts: Sequence[Fact]
-    text: str
-
-
-class _Name(NamedTuple):
-    """One or more capitalised words in a row, with the facts that they are."""
-
-    facts: tuple[Fact, ...]
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        return tuple(fact.key for fact in self.facts)
-
-
 def reversed_names(claim: Passage, evidence: Passage) -> list[Fact]:
     """Return the facts of two names of an English claim that `evidence` has in the opposite order, otherwise alike.
 
     Both have to stand once in either sentence, next to each other in one part of it, around the same words (apart from
     articles and inflection), of which one has content, or as `from A to B`. Another wording is never judged.
     """
-    said = _names(claim)
+    said = claim.names
     if len(said) < 2:
         return []
-    told = _names(evidence)
+    told = evidence.names
     orders = {(first.keys, second.keys): (first, second) for first, second in pairwise(told)}
     counts = (Counter(name.keys for name in said), Counter(name.keys for name in told))
     for first, second in pairwise(said):
@@ -65,19 +47,7 @@ def reversed_names(claim: Passage, evidence: Passage) -> list[Fact]:
     return []
 
 
-def _names(passage: Passage) -> list[_Name]:
-    names: list[_Name] = []
-    for fact in passage.facts:
-        if fact.kind not in _NAMED or not passage.text[fact.start : fact.start + 1].isupper():
-            continue
-        if names and passage.text[names[-1].facts[-1].end : fact.start] == " ":
-            names[-1] = _Name((*names[-1].facts, fact))
-        else:
-            names.append(_Name((fact,)))
-    return names
-
-
-def _words_around(first: _Name, second: _Name, passage: Passage) -> list[str]:
+def _words_around(first: Name, second: Name, passage: Passage) -> list[str]:
     """The stems between two names, behind a `from` with it; none when they do not relate one to the other."""
     before, after = first.facts[-1], second.facts[0]
     if (before.clause, before.part) != (after.clause, after.part):

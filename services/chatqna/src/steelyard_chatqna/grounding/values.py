@@ -18,7 +18,7 @@ class Value(NamedTuple):
 
 
 class Values:
-    """What equals a quantity in one chunk, and what rivals a value there; never changed once it is made.
+    """What equals a quantity in one chunk, and what rivals a value there.
 
     `values` are the numbers, identifiers and dates of its `sentences`, in order, with the number of their sentence. One
     that stands in ten sentences is compared once: `_by_sort` has the values of a sort by what they say. Those of a
@@ -32,6 +32,8 @@ class Values:
         self._label = label
         self._by_sort: dict[str, dict[tuple[object, ...], list[Value]]] = {}
         self._by_number: dict[Decimal, list[Value]] = {}
+        self._equals: dict[Quantity, Mapping[int, tuple[Fact, ...]]] = {}
+        self._rivals: dict[tuple[object, ...], Mapping[int, Sequence[Fact]]] = {}
         self._beside_units: list[tuple[Value, list[Unit]]] = []
         for number, fact in values:
             if fact.kind is not Kind.DATE:
@@ -59,11 +61,18 @@ class Values:
         above = () if sentence.row else sentence.heading
         return [unit for place in (number, *above) for _, unit in self._sentences[place].facts.units]
 
-    def equal(self, quantity: Quantity) -> dict[int, tuple[Fact, ...]]:
+    def equal(self, quantity: Quantity) -> Mapping[int, tuple[Fact, ...]]:
         """Return the numbers that may mean `quantity`, by their sentences in order."""
+        key = quantity._replace(end=0)
+        known = self._equals.get(key)
+        if known is not None:
+            return known
         found: dict[int, tuple[Fact, ...]] = {}
         for number, fact in sorted(self._equal(quantity, quantity.unit), key=lambda value: value.sentence):
             found[number] = (*found.get(number, ()), fact)
+        if found:
+            # Only what stands here is kept: the values of a chunk are few, those of all answers are not.
+            self._equals[key] = found
         return found
 
     def _equal(self, quantity: Quantity, unit: Unit | None) -> Iterator[Value]:
@@ -95,12 +104,19 @@ class Values:
 
     def rivals(self, fact: Fact) -> Mapping[int, Sequence[Fact]]:
         """Return by sentence the values of the sort of a number or identifier that are not it (`8 bar` of `6 bar`)."""
+        content = fact.content
+        known = self._rivals.get(content)
+        if known is not None:
+            return known
+        by_content = self._by_sort.get(_sort(fact), {})
         found: dict[int, list[Fact]] = {}
-        for values in self._by_sort.get(_sort(fact), {}).values():
+        for values in by_content.values():
             if _differs(fact, values[0].fact):
                 for value in values:
                     if value.sentence != self._label:
                         found.setdefault(value.sentence, []).append(value.fact)
+        if content in by_content:
+            self._rivals[content] = found
         return found
 
 
