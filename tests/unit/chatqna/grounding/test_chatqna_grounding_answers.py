@@ -90,7 +90,7 @@ def test_the_labels_name_sentences_of_their_answers() -> None:
         ("held_out", 20, 0.87, 0.79),
         ("kinds", 60, 0.91, 0.82),
         ("kinds_unseen", 30, 0.95, 0.9),
-        ("bindings", 80, 0.91, 0.95),
+        ("bindings", 80, 0.95, 0.97),
         ("bindings_unseen", 60, 0.95, 0.7),
         ("labels", 50, 0.95, 0.95),
         ("labels_unseen", 35, 0.9, 0.64),

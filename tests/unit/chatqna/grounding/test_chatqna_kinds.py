@@ -104,3 +104,34 @@ def test_what_is_excluded_is_denied(answer: str, holds: bool) -> None:
 def test_a_number_that_names_something_is_no_count_of_something_else(answer: str, holds: bool) -> None:
     evidence = "Only the AX-104-C is certified for zone 1. Table 1 lists the rings of the AX-104-B; see page 2."
     assert supported(evidence, answer, "Which one is certified?") == holds
+
+
+PUMPS = "Delta 35 weighs 19 kg. Delta 50 weighs 27 kg."
+LISTED = "- Delta 35: 19 kg\n- Delta 50: 27 kg"
+TABLE = "| Model | Weight (kg) | Housing |\n|---|---|---|\n| Delta 35 | 19 | steel |\n| Delta 50 | 27 | bronze |"
+TOLD = "The Delta 35 weighs 19 kg. The Delta 50 weighs 27 kg."
+
+
+@pytest.mark.parametrize("evidence", [PUMPS, LISTED, TABLE, TOLD])
+def test_a_model_that_begins_a_sentence_or_an_entry_is_one(evidence: str) -> None:
+    assert supported(evidence, "The Delta 35 weighs 19 kg.")
+    assert supported(evidence, "Delta 35 weighs 19 kg.")
+    assert not supported(evidence, "The Delta 35 weighs 27 kg.")
+    assert not supported(evidence, "The Delta 40 weighs 19 kg.")
+
+
+def test_what_stands_in_the_row_of_another_model_is_not_said_of_this_one() -> None:
+    assert supported(TABLE, "The Delta 50 has a bronze housing.")
+    assert not supported(TABLE, "The Delta 35 has a bronze housing.")
+
+
+def test_a_word_and_a_count_at_the_beginning_are_no_model() -> None:
+    tent = "The Fell tent sleeps 4 people. It has 2 doors."
+    assert supported(tent, "Sleeps 4 people.")
+    assert supported("Sleeps 4 people.", "The tent sleeps 4 people.")
+
+
+def test_a_label_counts_whatever_the_language_of_a_short_text() -> None:
+    decks = "Deck 1 costs 3 EUR, deck 2 costs 5 EUR"
+    assert supported(decks, "Deck 2 costs 5 EUR.", "What does deck 2 cost?")
+    assert not supported(decks, "Deck 2 costs 3 EUR.", "What does deck 2 cost?")

@@ -93,7 +93,7 @@ class Attributor:
             asked = read_question(self._question, language)
             self._asked[language.code] = asked, Matcher(self._index, asked, language)
         asked, matcher = self._asked[language.code]
-        claims = read_claims(answer, text, sentence, asked, language)
+        claims = read_claims(answer, text, sentence, asked, language, self._index.names_model)
         if claims is None:
             return None
         matches = matcher.match(claims)

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from .designations import leading_designation
 from .facts import Facts
 from .languages import UNKNOWN, detect, survey
 from .lexicon.language import Language
@@ -68,6 +69,9 @@ def read_chunk(original: str, label: str = "") -> ReadChunk:
             head = None
         elif head is not None:
             facts = _with_columns(text, sentence, facts, read[head])
+        designation = leading_designation(facts.facts, text) if spoken.has_names or spoken is UNKNOWN else None
+        if designation is not None:
+            facts.facts.insert(1, designation)
         above = (*(place for place in (heading, head) if place is not None), *over)
         follows = before is not None and not sentence.row and not before.row
         near = (*above, number - 1) if follows and number - 1 not in above else above

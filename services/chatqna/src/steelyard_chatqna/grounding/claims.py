@@ -1,8 +1,9 @@
 """What one sentence of an answer claims, once the question's own words and the courtesies are taken out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from .designations import leading_designation
 from .facts import DECISIVE, HARD, Fact, Kind
 from .lexicon.english import ENGLISH
 from .lexicon.german import GERMAN
@@ -57,12 +58,20 @@ def read_question(question: str, language: Language) -> Question:
     return Question(kept, keys, is_polar(question), facts.denied)
 
 
-def read_claims(original: str, text: str, sentence: Sentence, question: Question, language: Language) -> Claims | None:
+def read_claims(
+    original: str,
+    text: str,
+    sentence: Sentence,
+    question: Question,
+    language: Language,
+    names_model: Callable[[Fact], bool],
+) -> Claims | None:
     """Return what `sentence` of the answer claims, None when it claims nothing.
 
-    `text` is the answer after `numbers.plain`. Words of the question are no key facts, unless the question asks for yes
-    or no, the sentence denies something, or nothing else is left of it. Identifiers always are: a question about a
-    model that no document knows must not prove that model.
+    `names_model` says whether the evidence knows a name with a number as one, `text` is the answer after
+    `numbers.plain`. Words of the question are no key facts, unless the question asks for yes or no, the sentence denies
+    something, or nothing else is left of it. Identifiers always are: a question about a model that no document knows
+    must not prove that model.
     """
     start = sentence.start
     for preamble in (OPENING, SOURCE):
@@ -70,6 +79,9 @@ def read_claims(original: str, text: str, sentence: Sentence, question: Question
         start = start if match is None else match.end()
     read = read_facts(text, start, sentence.end, language)
     facts = [fact for fact in read.facts if fact.form not in TALK_WORDS]
+    designation = leading_designation(facts, text)
+    if designation is not None and names_model(designation):
+        facts[1] = designation
     may_refuse = bool(read.cues) or language not in _REFUSE_IN_NEGATIONS
     if _claims_nothing(text[start : sentence.end], facts, question, may_refuse=may_refuse):
         return None

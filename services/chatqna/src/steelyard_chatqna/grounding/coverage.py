@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .facts import DECISIVE, HARD, REVISION, WEIGHT, Fact, Kind, weight
-from .index import EvidenceIndex
+from .index import EvidenceIndex, Places
 from .places import Located
 
 _COVERAGE = 0.5
@@ -33,6 +33,9 @@ _OUTWEIGHED = 2.0
 
 _ITSELF = (Kind.NUMBER, Kind.DATE)
 """Kinds that an evidence sentence or the label above it holds itself or not at all, whatever else stands around it."""
+
+NAMED = (Kind.NAME, Kind.IDENTIFIER)
+"""Kinds that a text does not repeat in every sentence, so that they may stand anywhere in the chunk."""
 
 _NEAR = 0.6
 """What a word counts that stands only in the sentence before, the heading or the head of the table."""
@@ -88,7 +91,7 @@ class Coverage:
         for place in near:
             if place in places:
                 return _NEAR
-        if kind is not Kind.NAME and kind is not Kind.IDENTIFIER:
+        if kind not in NAMED:
             return 0.0
         if kind is Kind.IDENTIFIER and self._goes_on_about_sibling(found, main):
             return 0.0
@@ -113,18 +116,14 @@ class Coverage:
                 direct[place] = direct.get(place, 0.0) + value
         likely = sorted(direct, key=direct.__getitem__, reverse=True)[:_LIKELY]
         context = [(found.places, _REST * found.value) for found in sentence if found.places] + self._asked
+        named = any(found.fact.kind in NAMED for found, _, _ in known)
         ranked = []
         for main in likely:
             covered = direct[main]
             if covered != whole:
-                # Added up afresh, in the order of the claim: what is near counts between what is there.
                 near = self._index.sentence(main).near
-                covered = 0.0
-                for found, places, value in known:
-                    if main in places:
-                        covered += value
-                    elif found.fact.kind not in _ITSELF or self._index.label_of(main) in places:
-                        covered += self._share_around(found, main, near) * value
+                if near or named:
+                    covered = self._covered(main, near, known)
             score = covered
             for places, value in context:
                 if main in places:
@@ -132,6 +131,21 @@ class Coverage:
             ranked.append((-score, main, covered))
         ranked.sort()
         return [Candidate(place, covered) for _, place, covered in ranked[:_CANDIDATES]]
+
+    def _covered(self, main: int, near: Sequence[int], known: Sequence[tuple[Located, Places, float]]) -> float:
+        """What `main` and its surroundings hold of a claim, in the order of the claim."""
+        covered = 0.0
+        for found, places, value in known:
+            if main in places:
+                covered += value
+            elif found.fact.kind in NAMED:
+                covered += self._share_around(found, main, near) * value
+            elif found.fact.kind in _ITSELF:
+                if self._index.label_of(main) in places:
+                    covered += _NEAR * value
+            elif any(place in places for place in near):
+                covered += _NEAR * value
+        return covered
 
     def enough(self, covered: float, group: Sequence[Located]) -> bool:
         """Whether `covered`, as `cover` counts it, is enough of the claim."""

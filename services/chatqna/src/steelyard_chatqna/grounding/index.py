@@ -108,6 +108,14 @@ class EvidenceIndex:
         first, index = self._parts[self._chunk_of[place]]
         return index.passage(place - first, self.sentence(place).text)
 
+    def names_model(self, designation: Fact) -> bool:
+        """Whether a sentence has the name with its number elsewhere than at its beginning, so that it is one."""
+        return any(
+            fact.kind is Kind.IDENTIFIER and index.sentences[number].facts.facts[0].start != fact.start
+            for _, index in self._parts
+            for number, fact in index.keys.get(designation.key, ())
+        )
+
     def addresses_model(self, place: int) -> bool:
         """Whether the chunk of an evidence sentence speaks to the model that reads it."""
         return ADDRESS.search(self.chunks[self._chunk_of[place]].text) is not None

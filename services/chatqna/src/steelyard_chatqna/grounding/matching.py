@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from .binding import Binding
 from .claims import Claims, Question
-from .coverage import Coverage
+from .coverage import NAMED, Coverage
 from .facts import DECISIVE, HARD, Fact, Kind
 from .index import EvidenceIndex
 from .lexicon.english import ENGLISH
@@ -148,11 +148,15 @@ class Matcher:
                     return found.fact
         for found in group:
             # A name may stand anywhere in the chunk, but somewhere it has to be what the claim says.
-            if found.fact.kind is not Kind.NAME or not found.places or found.fact.key in self._asked_keys:
-                continue
-            if support.keys().isdisjoint(found.places) and all(binding.is_wrong(found, at) for at in found.places):
+            elsewhere = found.fact.kind in NAMED and found.places and support.keys().isdisjoint(found.places)
+            if elsewhere and found.fact.key not in self._asked_keys and self._is_wrong_everywhere(found, binding):
                 return found.fact
         return None
+
+    def _is_wrong_everywhere(self, found: Located, binding: Binding) -> bool:
+        """Whether a name is one of something else in all sentences that have it; a model, in all rows and entries."""
+        is_name = found.fact.kind is Kind.NAME
+        return all((is_name or self._index.entries(at)) and binding.is_wrong(found, at) for at in found.places)
 
     def _is_dictated(self, support: dict[int, list[Located]], claims: Claims) -> bool:
         """Whether a claim has only what the evidence tells its reader to say, and the question does not ask for that.

@@ -100,7 +100,7 @@ class Values:
         if known.unit is not None:
             return False
         facts = self._sentences[value.sentence].facts.facts
-        return not known.counted or any(fact.key == quantity.counted for fact in facts)
+        return not known.counted or any(_same_word(fact.key, quantity.counted) for fact in facts)
 
     def rivals(self, fact: Fact) -> Mapping[int, Sequence[Fact]]:
         """Return by sentence the values of the sort of a number or identifier that are not it (`8 bar` of `6 bar`)."""
@@ -118,6 +118,11 @@ class Values:
         if content in by_content:
             self._rivals[content] = found
         return found
+
+
+def _same_word(one: str, other: str) -> bool:
+    """Whether two stems are one word: that of a text whose language is not known has its ending."""
+    return one == other or (len(min(one, other, key=len)) > 2 and (one.startswith(other) or other.startswith(one)))
 
 
 def _equals_in(quantity: Quantity, unit: Unit, bare: Fact, beside: Unit) -> bool:
