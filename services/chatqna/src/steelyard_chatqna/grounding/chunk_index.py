@@ -69,7 +69,7 @@ class ChunkIndex:
                 else:
                     held.append(place)
 
-    def places(self, key: str) -> Mapping[int, tuple[Fact, ...]]:
+    def places(self, key: str) -> dict[int, tuple[Fact, ...]]:
         """Return the facts of one of `keys` by sentence; those that say the same in one part of a sentence are one."""
         places = self._places.get(key)
         if places is None:
@@ -132,12 +132,13 @@ class ChunkIndex:
             keys += self._longer(key, ending)
         if not keys:
             return _NOWHERE
-        if len(keys) == 1:
-            return self.places(keys[0])
-        found: dict[int, tuple[Fact, ...]] = {}
-        for one in dict.fromkeys(keys):
-            for number, facts in self.places(one).items():
-                found[number] = found[number] + facts if number in found else facts
+        first, *rest = dict.fromkeys(keys)
+        found = self.places(first)
+        if rest:
+            found = dict(found)
+            for one in rest:
+                for number, facts in self.places(one).items():
+                    found[number] = found[number] + facts if number in found else facts
         # What stands nowhere is not kept: the words of the chunk are few, those of all answers are not.
         self._inflected[key, form] = found
         return found

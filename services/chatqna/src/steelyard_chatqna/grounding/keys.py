@@ -1,5 +1,7 @@
 """The keys by which facts are found: stems, concepts, and the character pairs of scripts without spaces."""
 
+from functools import lru_cache
+
 from .facts import CONCEPTS, Fact, Kind
 from .lexicon.german import GERMAN
 from .stems import stem
@@ -36,10 +38,11 @@ def longest_ending(key: str) -> int:
     return min(_LONGEST_ENDING, len(key) // 2) if len(key) >= _SHORTEST_STEM else 0
 
 
-def uninflected(key: str) -> list[str]:
+@lru_cache(maxsize=16384)
+def uninflected(key: str) -> tuple[str, ...]:
     """Return what `key` may be with an ending taken off."""
     longest = min(_LONGEST_ENDING, len(key) - _SHORTEST_STEM, len(key) // 3)
-    return [key[:-ending] for ending in range(1, longest + 1)]
+    return tuple([key[:-ending] for ending in range(1, longest + 1)])
 
 
 def first_parts(part: str) -> tuple[str, ...]:
