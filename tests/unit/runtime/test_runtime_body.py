@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import orjson
 import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given, settings
@@ -54,6 +55,15 @@ MALFORMED = {
     "no JSON": "text=a",
     "byte order mark": "\ufeff{}",
 }
+
+
+def test_a_want_of_memory_is_not_the_senders_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_body: bytes) -> None:
+        raise orjson.JSONDecodeError("Not enough memory to allocate buffer for parsing", "", 0)
+
+    monkeypatch.setattr("steelyard_runtime.strict_json.orjson.loads", full)
+    status, problem = post("{}")
+    assert (status, problem["code"]) == (500, "internal")
 
 
 @pytest.mark.parametrize("name", sorted(MALFORMED))

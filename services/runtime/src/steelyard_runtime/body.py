@@ -5,6 +5,7 @@ from typing import Any
 
 from fastapi import Request, Response, params
 from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 
@@ -16,7 +17,11 @@ class StrictRequest(Request):
 
     async def json(self) -> Any:
         """The body's JSON value; raises JSONDecodeError for anything that is not strict JSON."""
-        return strict_json.loads(await self.body())
+        body = await self.body()
+        try:
+            return strict_json.loads(body)
+        except MemoryError:
+            raise HTTPException(500) from None  # FastAPI would take any other error for the sender's
 
 
 class StrictRoute(APIRoute):

@@ -7,12 +7,14 @@ import orjson
 
 MAX_DEPTH = 64
 
+_NO_MEMORY = "Not enough memory"
+"""How orjson calls a want of memory, which is nobody's fault who sent the body."""
 _ESCAPED_COLON = b"\\u003"
 _NO_STRUCTURE = bytes(set(range(256)) - set(b'[]{}:"'))
 
 
 def loads(body: bytes) -> Any:
-    """The JSON value of `body`; raises JSONDecodeError, whose message never quotes the body.
+    """The JSON value of `body`; raises JSONDecodeError, whose message never quotes the body, and MemoryError.
 
     orjson refuses what is not JSON, numbers that are infinite as a double, and surrogates without a partner. It keeps
     the last of a repeated key, so that two readers of one body could act on different values; that is refused here.
@@ -20,6 +22,8 @@ def loads(body: bytes) -> Any:
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
+        if error.msg.startswith(_NO_MEMORY):
+            raise MemoryError from None
         raise JSONDecodeError(error.msg, "", error.pos) from None
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _is_deeper(_outline(body), MAX_DEPTH):
         raise JSONDecodeError(f"nested deeper than {MAX_DEPTH}", "", 0)
