@@ -151,6 +151,13 @@ def test_parts_that_can_not_be_found_are_not_left_out() -> None:
     assert parse("m.eml", head).text == "Seals"
 
 
+def test_a_mail_whose_headers_break_off_is_read_with_the_rest_of_them_as_text() -> None:
+    data = b"Received: from a by b\r\nno header at all\r\nSubject: Seals\r\n\r\nThe seal fits.\r\n"
+    document = parse("Seals.eml", data)
+    assert document.text.strip() == "no header at all\nSubject: Seals\n\nThe seal fits."
+    assert document.title == "Seals"
+
+
 @pytest.mark.parametrize("kind", ["multipart/alternative", "Multipart/Mixed"])
 def test_a_boundary_without_quotation_marks_is_read_to_its_end(kind: str) -> None:
     mark = "----=_NextPart_000_0093_01C81419.EB75E850"

@@ -22,6 +22,7 @@ from steelyard_dataprep.parsing.webpage import parse_markup
 
 _END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
 _SHOWN = ("From", "To", "Cc", "Date")
+_ON_THE_WAY = ("Received", "Return-Path", "Message-ID", "MIME-Version", "Content-Type")
 _BARE_BOUNDARY = re.compile(r"(\bboundary=)([^\s\";]+)", re.IGNORECASE)
 
 
@@ -52,7 +53,7 @@ def parse_email(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
         raw = _with_headers_in_utf8(name, data)
         message = cast("EmailMessage", BytesParser(_class=EmailMessage, policy=_POLICY).parsebytes(raw))
         headers = {header: " ".join(str(message[header]).split()) for header in ("Subject", *_SHOWN) if message[header]}
-        if not headers:
+        if not headers and not any(message[header] for header in _ON_THE_WAY):
             raise CorruptDocumentError(name, "has no header that an Internet message has")
         assembler.heading(1, headers.get("Subject", ""))
         assembler.block("\n".join(f"{header}: {headers[header]}" for header in _SHOWN if header in headers))
