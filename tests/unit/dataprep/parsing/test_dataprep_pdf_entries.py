@@ -50,6 +50,17 @@ def test_a_page_of_nothing_but_a_filled_field_is_no_empty_page() -> None:
     assert parse("a.pdf", form(("textfield", {"name": "x", "value": "35 Nm"}), page="")).text == "x: 35 Nm\n\nTerms"
 
 
+def test_a_field_on_a_page_that_was_taken_out_of_its_form_is_read() -> None:
+    whole, taken = pypdfium2.PdfDocument(FILLED), pypdfium2.PdfDocument.new()
+    taken.import_pages(whole, [0])
+    buffer = io.BytesIO()
+    taken.save(buffer)
+    taken.close()
+    whole.close()
+    text = parse("a.pdf", buffer.getvalue()).text
+    assert text == "Order form\nCustomer: Müller AG\nnumber: 77-1203\nSize: L"
+
+
 def with_text_box(data: bytes, text: str, flags: int = pdfium_c.FPDF_ANNOT_FLAG_PRINT) -> bytes:
     document = pypdfium2.PdfDocument(data)
     page = document[0]

@@ -47,9 +47,9 @@ def _entry(page: pypdfium2.PdfPage, index: int) -> str:
             return ""
         kind = pdfium_c.FPDFAnnot_GetSubtype(annotation)
         if kind == pdfium_c.FPDF_ANNOT_FREETEXT:
-            return _text(lambda out, size: pdfium_c.FPDFAnnot_GetStringValue(annotation, b"Contents", out, size))
-        if kind == pdfium_c.FPDF_ANNOT_WIDGET and page.formenv is not None:
-            return _field(page.formenv, annotation)
+            return _own(annotation, b"Contents")
+        if kind == pdfium_c.FPDF_ANNOT_WIDGET:
+            return _orphan(annotation) if page.formenv is None else _field(page.formenv, annotation)
     return ""
 
 
@@ -63,13 +63,27 @@ def _field(form: pypdfium2.PdfFormEnv, annotation: object) -> str:
         value = _text(lambda out, size: pdfium_c.FPDFAnnot_GetFormFieldValue(form, annotation, out, size))
     else:
         return ""
-    if not value:
-        return ""
     label = _text(lambda out, size: pdfium_c.FPDFAnnot_GetFormFieldAlternateName(form, annotation, out, size))
-    if not label:
-        path = _text(lambda out, size: pdfium_c.FPDFAnnot_GetFormFieldName(form, annotation, out, size))
-        label = _INDEX.sub("", path.rpartition(".")[2])
-    return f"{label}: {value}" if label else value
+    name = _text(lambda out, size: pdfium_c.FPDFAnnot_GetFormFieldName(form, annotation, out, size))
+    return _line(label, name, value)
+
+
+def _orphan(annotation: object) -> str:
+    """Return the line of a field whose form is gone, as on a page that was taken out of a document."""
+    flags = ctypes.c_float()
+    pdfium_c.FPDFAnnot_GetNumberValue(annotation, b"Ff", flags)
+    if _own(annotation, b"FT") not in ("Tx", "Ch") or int(flags.value) & pdfium_c.FPDF_FORMFLAG_TEXT_PASSWORD:
+        return ""
+    return _line(_own(annotation, b"TU"), _own(annotation, b"T"), _own(annotation, b"V"))
+
+
+def _line(label: str, name: str, value: str) -> str:
+    label = label.rstrip(".: ") or _INDEX.sub("", name.rpartition(".")[2])
+    return f"{label}: {value}" if label and value else value
+
+
+def _own(annotation: object, key: bytes) -> str:
+    return _text(lambda out, size: pdfium_c.FPDFAnnot_GetStringValue(annotation, key, out, size))
 
 
 def _text(read: _Read) -> str:
