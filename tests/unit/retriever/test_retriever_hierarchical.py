@@ -213,21 +213,17 @@ def test_a_search_stops_at_its_budget_and_says_so(monkeypatch: pytest.MonkeyPatc
     assert sum(map(len, rescorer.calls)) == found.tree.reranked <= 9
 
 
-def test_a_search_stops_when_the_best_candidates_do_not_change() -> None:
+def test_a_search_stops_when_the_best_candidates_do_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
     depth = 8
     nodes = [(node("a"), vector(0.9))]
     nodes += [(node(f"a/{level}", "a" if level == 0 else f"a/{level - 1}"), vector(0.01)) for level in range(depth)]
     rows = [(leaf("a#0", "a"), vector(0.9)), (leaf("a#1", f"a/{depth - 1}"), vector(0.02))]
     store = FakeStore(rows=rows, nodes=nodes)
-    monkey = pytest.MonkeyPatch()
-    monkey.setattr(tree_search, "GLOBAL_SEARCH_TOPK", 1)
-    try:
-        found = find(store)
-    finally:
-        monkey.undo()
+    monkeypatch.setattr(tree_search, "GLOBAL_SEARCH_TOPK", 1)
+    found = find(store)
     assert ids(found) == ["a#0"]
     assert found.tree is not None
-    assert (found.tree.stopped, found.tree.rounds) == ("converged", 1 + tree_search.UNCHANGED_ROUNDS)
+    assert (found.tree.stopped, found.tree.rounds) == ("converged", 3), "one finds the best, two change nothing"
 
 
 def test_a_search_without_time_for_another_round_gives_what_it_has_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,6 +236,28 @@ def test_a_search_without_time_for_another_round_gives_what_it_has_flagged(monke
     assert found.tree is not None
     assert (found.tree.stopped, found.tree.rounds) == ("deadline", 1)
     assert ids(found)
+
+
+@pytest.mark.parametrize(
+    ("left", "stopped", "rounds"),
+    [
+        ([2.0, 2.0, 2.0], "exhausted", 3),
+        ([1.9], "deadline", 0),
+        ([2.0, 1.9], "deadline", 1),
+    ],
+)
+def test_another_round_begins_only_with_twice_the_time_of_the_slowest_so_far(
+    left: list[float], stopped: str, rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(asyncio.BaseEventLoop, "time", lambda _: clock[0])
+    monkeypatch.setattr("steelyard_retriever.search.context.remaining_s", iter(left).__next__)
+    monkeypatch.setattr(tree_search, "GLOBAL_SEARCH_TOPK", 2)
+    store = library()
+    store.after["search_tree"] = lambda: clock.insert(0, 1.0)
+    found = find(store)
+    assert found.tree is not None
+    assert (found.tree.stopped, found.tree.rounds) == (stopped, rounds)
 
 
 def test_a_document_that_is_replaced_between_two_rounds_is_counted_as_vanished() -> None:

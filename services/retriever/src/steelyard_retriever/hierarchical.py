@@ -38,6 +38,8 @@ RERANK_BUDGET = 160
 """Texts that one search may have judged: two full rounds and more, a few seconds of a cross-encoder on a CPU."""
 UNCHANGED_ROUNDS = 2
 """Rounds without a change among the best candidates after which deeper levels are not opened any more."""
+ROUNDS_OF_TIME = 2
+"""How many times its slowest round a search must have left to begin another: that one may be slower still."""
 
 POLICY = {
     "top_k": GLOBAL_SEARCH_TOPK,
@@ -148,7 +150,7 @@ class _Descent:
         if unchanged >= UNCHANGED_ROUNDS:
             return TreeStop.CONVERGED
         left = self._remaining()
-        if left is not None and left < 2 * longest:
+        if left is not None and left < ROUNDS_OF_TIME * longest:
             return TreeStop.DEADLINE
         return None
 
