@@ -16,6 +16,7 @@ from steelyard_runtime.tracing.spans import StageKind
 from .budget import fit
 from .conversation import Conversation
 from .gate import AnswerGate
+from .grounding.inline import is_only_markers
 from .judging.process import JudgingProcess
 from .label import label
 from .links import LinkFilter, addresses, without_pictures
@@ -217,8 +218,9 @@ class Answerer:
         draft.removed_links = links.removed
         with timed("grounding"), spans.stage("grounding", StageKind.CHAIN):
             verdict = await gate.finish()
-        if not verdict.text.strip():
-            # A model that only reasoned, refused or called a tool has said nothing; why it ended stays to be seen.
+        if not verdict.text.strip() or (draft.citation_mode is CitationMode.INLINE and is_only_markers(verdict.text)):
+            # A model that only reasoned, refused, called a tool or pointed at a text has said nothing; why it ended
+            # stays to be seen.
             draft.abstained, draft.original_text = "empty_answer", original
             if draft.finish_reason not in _TELLING_ENDS:
                 draft.finish_reason = "stop"

@@ -51,6 +51,11 @@ def resolve(answer: str, sent: Sequence[SentChunk], question: str = "") -> Resol
     return Resolved(cleaned, citations, invented)
 
 
+def is_only_markers(answer: str) -> bool:
+    """Whether nothing is said that the markers of a resolved answer could prove."""
+    return _LEADING.fullmatch(answer) is not None
+
+
 def _clean(answer: str, chunks: Mapping[int, SentChunk]) -> tuple[str, list[tuple[int, int]], int]:
     """Return the cleaned text, the (offset, marker) pairs that are left in it, and the number of invented markers."""
     parts: list[str] = []
