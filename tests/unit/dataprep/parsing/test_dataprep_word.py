@@ -49,7 +49,7 @@ def test_headings_paragraphs_lists_tables_and_images(make_docx: MakeDocx, png: b
     document = parse("a.docx", make_docx(build))
     assert document.title == "Jahresbericht"
     assert document.text == (
-        f"Bericht\n\nZahlen\n\n{sample}\n\nJahr | Menge\n2026 | 12 t netto\n\nOrte\n\n- Köln\n- 東京"
+        f"Bericht\n\nZahlen\n\n{sample}\n\nJahr | Menge\n2026 | 12 t netto\n\nOrte\n\n- Köln\n1. 東京"
     )
     assert [(section.level, section.title, section.path) for section in document.sections] == [
         (1, "Bericht", ()),
@@ -223,3 +223,76 @@ def test_charts_and_diagrams_are_noted(make_docx: MakeDocx) -> None:
     body = f"<w:p>{run('x')}<w:r>{drawn}</w:r></w:p>"
     document = parse("a.docx", with_body(make_docx(lambda document: document.add_paragraph("x")), body))
     assert document.notes == ("charts ignored: 1", "diagrams ignored: 1", "embedded objects ignored: 1")
+
+
+def level(number: int, form: str, text: str, start: int = 1, style: str = "") -> str:
+    linked = f'<w:pStyle w:val="{style}"/>' if style else ""
+    return (
+        f'<w:lvl w:ilvl="{number}"><w:start w:val="{start}"/><w:numFmt w:val="{form}"/>{linked}'
+        f'<w:lvlText w:val="{text}"/></w:lvl>'
+    )
+
+
+def levels(number: int, *defined: str) -> str:
+    return f'<w:abstractNum w:abstractNumId="{number}">{"".join(defined)}</w:abstractNum>'
+
+
+LISTS = (
+    levels(70, level(0, "decimal", "%1."), level(1, "lowerLetter", "%1.%2)"))
+    + levels(71, level(0, "upperRoman", "Art. %1", 4), level(1, "bullet", "o"))
+    + levels(72, level(0, "decimal", "%1", style="Heading1"), level(1, "decimal", "%1.%2", style="Heading2"))
+    + '<w:num w:numId="80"><w:abstractNumId w:val="70"/></w:num><w:num w:numId="81"><w:abstractNumId w:val="70"/>'
+    '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride></w:num>'
+    '<w:num w:numId="82"><w:abstractNumId w:val="71"/></w:num><w:num w:numId="83"><w:abstractNumId w:val="72"/></w:num>'
+    '<w:num w:numId="84"><w:abstractNumId w:val="99"/></w:num>'
+)
+
+
+def numbered(text: str, list_id: int, depth: int | None = 0, style: str = "") -> str:
+    styled = f'<w:pStyle w:val="{style}"/>' if style else ""
+    placed = f'<w:ilvl w:val="{depth}"/>' if depth is not None else ""
+    return f'<w:p><w:pPr>{styled}<w:numPr>{placed}<w:numId w:val="{list_id}"/></w:numPr></w:pPr>{run(text)}</w:p>'
+
+
+def with_lists(make_docx: MakeDocx, body: str) -> bytes:
+    def build(document: Document) -> None:
+        document.add_paragraph("x")
+        document.add_paragraph("y", style="List Number")
+
+    data = with_body(make_docx(build), body)
+    end = "</w:numbering>"
+    return with_part(data, "word/numbering.xml", lambda xml: xml.replace(end, LISTS + end))
+
+
+@pytest.mark.parametrize(
+    ("items", "shown"),
+    [
+        ([("a", 80), ("b", 80, 1), ("c", 80, 1), ("d", 80), ("e", 80, 1)], "1. a\n1.a) b\n1.b) c\n2. d\n2.a) e"),
+        ([("a", 80), ("b", 81), ("c", 81), ("d", 80)], "1. a\n7. b\n8. c\n9. d"),
+        ([("a", 82), ("b", 82, 1), ("c", 82)], "Art. IV a\n- b\nArt. V c"),
+        ([("a", 84), ("b", 999), ("c", 80, 5)], "- a\n- b\n- c"),
+        ([("a", 0)], "a"),
+    ],
+)
+def test_list_items_have_the_numbers_that_word_shows(
+    items: list[tuple[str, int]], shown: str, make_docx: MakeDocx
+) -> None:
+    body = "".join(numbered(*item) for item in items)
+    assert parse("a.docx", with_lists(make_docx, body)).text.removesuffix("1. y").rstrip() == shown
+
+
+def test_headings_have_the_numbers_that_word_shows(make_docx: MakeDocx) -> None:
+    body = "".join(
+        numbered(text, 83, None, style)
+        for text, style in (("Scope", "Heading1"), ("Terms", "Heading2"), ("Fees", "Heading2"), ("Law", "Heading1"))
+    )
+    document = parse("a.docx", with_lists(make_docx, body))
+    assert [section.title for section in document.sections] == ["1 Scope", "1.1 Terms", "1.2 Fees", "2 Law"]
+
+
+def test_the_rows_of_a_table_have_the_numbers_that_word_shows(make_docx: MakeDocx) -> None:
+    rows = "".join(
+        f"<w:tr><w:tc>{numbered('', 80)}</w:tc><w:tc><w:p>{run(text)}</w:p></w:tc></w:tr>" for text in ("open", "close")
+    )
+    document = parse("a.docx", with_lists(make_docx, f"<w:tbl>{rows}</w:tbl>{numbered('lock', 80)}"))
+    assert document.text.removesuffix("1. y").rstrip() == "1. | open\n2. | close\n\n3. lock"

@@ -36,6 +36,7 @@ _BREAKAGE = (
     RuntimeError,
 )
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
+_READ_PARTS = frozenset({"styles", "numbering", "footnotes", "endnotes"})
 _UNREAD_PARTS = {"header": "page headers", "footer": "page footers", "comments": "comment parts"}
 # Network and entity expansion are off, so that neither XXE nor an entity bomb has a way in.
 _PARSER = etree.XMLParser(
@@ -107,9 +108,9 @@ def _read(name: str, package: _Package, assembler: TextAssembler) -> Counter[str
     if document is None:
         raise CorruptDocumentError(name, f"its main part {main} is missing")
     related = package.related(main)
-    parts = {kind: package.part(path) for kind, path in related if kind in {"styles", "footnotes", "endnotes"}}
-    styles = parts.get("styles")
-    reader = BodyReader(assembler, Styles(styles), footnotes=parts.get("footnotes"), endnotes=parts.get("endnotes"))
+    parts = {kind: package.part(path) for kind, path in related if kind in _READ_PARTS}
+    styles = Styles(parts.pop("styles", None))
+    reader = BodyReader(assembler, styles, **parts)
     reader.read(document)
     unread = Counter(_UNREAD_PARTS[kind] for kind, _ in related if kind in _UNREAD_PARTS)
     return reader.ignored + unread

@@ -10,6 +10,7 @@ from lxml import etree
 from steelyard_dataprep.parsing.structure import TextAssembler
 from steelyard_dataprep.parsing.superscript import mark_before
 from steelyard_dataprep.parsing.table_grid import Cell, TableGrid
+from steelyard_dataprep.parsing.word_numbering import Numbering
 from steelyard_dataprep.parsing.word_styles import Styles, child, local_name, value
 
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
@@ -32,12 +33,14 @@ class BodyReader:
         assembler: TextAssembler,
         styles: Styles,
         *,
+        numbering: etree._Element | None = None,
         footnotes: etree._Element | None = None,
         endnotes: etree._Element | None = None,
     ) -> None:
         self.ignored: Counter[str] = Counter()
         self._assembler = assembler
         self._styles = styles
+        self._numbering = Numbering(numbering)
         self._notes = {"footnoteReference": _by_id(footnotes), "endnoteReference": _by_id(endnotes)}
         self._cited: dict[tuple[str, str], int] = {}
         self._boxes: list[etree._Element] = []
@@ -69,15 +72,16 @@ class BodyReader:
     def _paragraph(self, paragraph: etree._Element) -> None:
         text = self._inline(paragraph).strip()
         boxes, self._boxes = self._boxes, []
+        listed, number = self._numbered(paragraph)
         if self._styles.is_contents_line(paragraph):
             self.ignored["lines of a table of contents"] += 1
         elif text:
             level = self._styles.heading_level(paragraph)
             if level is not None:
-                self._assembler.heading(level, text)
+                self._assembler.heading(level, f"{number} {text}" if number else text)
                 self._last_kind = ""
-            elif self._styles.is_list_item(paragraph):
-                self._emit("- " + text, "item")
+            elif listed:
+                self._emit(f"{number or '-'} {text}", "item")
             else:
                 self._emit(text, "paragraph")
         for box in boxes:
@@ -105,10 +109,17 @@ class BodyReader:
         """Return all text under an element on one line."""
         paragraphs = []
         for paragraph in _paragraphs(parent):
-            paragraphs.append(self._inline(paragraph))
+            paragraphs += [self._numbered(paragraph)[1], self._inline(paragraph)]
             # The paragraphs of a text box are under `parent` as well.
             self._boxes.clear()
         return " ".join(" ".join(paragraphs).split())
+
+    def _numbered(self, paragraph: etree._Element) -> tuple[bool, str]:
+        """Whether the paragraph is in a list, and the number that is shown before it; a blank one has a number too."""
+        listed = self._styles.list_of(paragraph)
+        if listed is None:
+            return False, ""
+        return True, self._numbering.mark(*listed, self._styles.chain(paragraph))
 
     def _inline(self, element: etree._Element) -> str:
         name = local_name(element)

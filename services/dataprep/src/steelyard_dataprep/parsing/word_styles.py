@@ -18,11 +18,14 @@ def local_name(element: etree._Element) -> str:
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
+def attribute(element: etree._Element, name: str) -> str:
+    """Return an attribute by its name without namespace, empty if it is absent."""
+    return next((content for key, content in element.attrib.items() if key.rpartition("}")[2] == name), "")
+
+
 def value(element: etree._Element | None) -> str | None:
     """Return the `w:val` attribute of a property, None if either is absent."""
-    if element is None:
-        return None
-    return next((content for key, content in element.attrib.items() if key.rpartition("}")[2] == "val"), None)
+    return (attribute(element, "val") or None) if element is not None else None
 
 
 def child(element: etree._Element | None, *path: str) -> etree._Element | None:
@@ -55,13 +58,26 @@ class Styles:
                 return 1
         return None
 
-    def is_list_item(self, paragraph: etree._Element) -> bool:
-        """Whether the paragraph is numbered or bulleted."""
+    def list_of(self, paragraph: etree._Element) -> tuple[str, int | None] | None:
+        """Return the id of the list that numbers or bullets the paragraph and, where it is said, its level from 0."""
+        level: int | None = None
         for properties, _ in self._inherited(paragraph):
+            said = value(child(properties, "numPr", "ilvl"))
+            if level is None and said is not None and said.isdecimal():
+                level = int(said)
             numbering = value(child(properties, "numPr", "numId"))
             if numbering is not None:
-                return numbering != "0"
-        return False
+                return (numbering, level) if numbering != "0" else None
+        return None
+
+    def chain(self, paragraph: etree._Element) -> list[str]:
+        """Return the ids of the paragraph's style and of those that it inherits from."""
+        identifier = value(child(child(paragraph, "pPr"), "pStyle"))
+        found: list[str] = []
+        while identifier in self._styles and len(found) < _MAX_INHERITANCE:
+            found.append(identifier)
+            identifier = value(child(self._styles[identifier], "basedOn"))
+        return found
 
     def is_contents_line(self, paragraph: etree._Element) -> bool:
         """Whether the paragraph belongs to a generated table of contents, which only repeats the headings."""
