@@ -121,6 +121,17 @@ def test_a_document_is_known_by_the_name_that_its_file_has(stack: Stack, name: s
     post(stack.dataprep, "/v1/dataprep/delete", {"file_path": name})
 
 
+def test_a_second_file_of_one_name_does_not_replace_the_first_of_its_upload(stack: Stack) -> None:
+    reply = stack.ingest(("rail-5ü.txt", b"Rail R-5 is green."), ("rail-5u\u0308.txt", b"Rail R-5 is red."))
+    assert reply.status_code == 207
+    first, second = reply.json()["files"]
+    assert first["status"] == "published"
+    assert (second["status"], second["error"]["code"]) == ("rejected", "invalid_request")
+    assert "the same name" in second["error"]["detail"]
+    texts = asyncio.run(stored_texts(stack.folder / "store.db", {first["document_id"]}))
+    assert texts == {first["document_id"]: "Rail R-5 is green."}
+
+
 def test_a_name_with_a_line_end_is_rejected_and_not_changed(stack: Stack) -> None:
     reply = stack.ingest(("rail\nmain.txt", b"Rail R-4 is old."))
     assert (reply.status_code, reply.json()["files"][0]["error"]["code"]) == (422, "invalid_request")

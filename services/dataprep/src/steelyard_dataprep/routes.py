@@ -1,6 +1,7 @@
 """`/v1/dataprep/ingest`, `/get`, `/delete` and `/jobs`."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from json import JSONDecodeError
 from typing import Annotated, Any
@@ -107,10 +108,8 @@ async def ingest(
         _refuse_unknown(form)
         scope = dataprep.catalogue.scope(_text(form, "scope"), scopes)
         options = Options(scope, _text(form, "text_column") or None)
-        items = [
-            *[await _read(item, dataprep.max_file_bytes) for item in form.getlist("files")],
-            *_links(_text(form, "link_list"), dataprep.links),
-        ]
+        files = [await _read(item, dataprep.max_file_bytes) for item in form.getlist("files")]
+        items = [*_named_once(files), *_links(_text(form, "link_list"), dataprep.links)]
         wait = _flag(form, "wait", default=True)
         part = Part(_text(form, "job_id") or None, _number(form, "total"), _flag(form, "stopped", default=False))
     says_something = part.job_id is not None and (part.total is not None or part.stopped)
@@ -229,6 +228,21 @@ def _number(form: FormData, name: str) -> int | None:
     if not _COUNT.fullmatch(value):
         raise SteelyardError(ErrorCode.INVALID_REQUEST, f"{name}: should be a whole number from 1 on")
     return int(value)
+
+
+def _named_once(files: list[Upload]) -> list[Upload]:
+    """The files; one that has the name of an earlier one is rejected, because it would replace that one at once."""
+    seen: set[str] = set()
+    found = []
+    for file in files:
+        # In composed form, as documents are told apart.
+        name = unicodedata.normalize("NFC", file.name)
+        if file.fault is None and name in seen:
+            detail = "files: an earlier file of this upload has the same name, by which documents are known"
+            file = Upload(file.name, b"", FileError(code=ErrorCode.INVALID_REQUEST, detail=detail))
+        seen.add(name)
+        found.append(file)
+    return found
 
 
 async def _read(item: UploadFile | str, max_bytes: int) -> Upload:
