@@ -1,5 +1,6 @@
 """What stands where in one chunk: a function of its text and label, so that all answers that rest on it share one."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -7,11 +8,12 @@ from functools import cached_property
 from .chunks import ReadChunk, ReadSentence
 from .dates import Date
 from .facts import REVISION, Fact, Kind
-from .keys import keys_of, longest_ending, uninflected
+from .keys import keys_of
 from .lexicon.language import Language
 from .passages import Passage
 from .values import Values
 
+_ENTRY = re.compile(r"(?:[-*+•‣▪]|\(?\d{1,3}[.)])\s+\S|[^\W\d_][^:：\n.,;|]{0,40}+[:：]\s*\S")
 _NOWHERE: Mapping[int, tuple[Fact, ...]] = {}
 
 
@@ -38,7 +40,7 @@ class ChunkIndex:
         self._dates: list[tuple[int, Fact]] = []
         self._values: list[tuple[int, Fact]] = []
         self.keys: dict[str, list[tuple[int, Fact]]] = {}
-        self._inflected: dict[tuple[str, str], Mapping[int, tuple[Fact, ...]]] = {}
+        self._inflected: dict[tuple[str, ...], dict[int, tuple[Fact, ...]]] = {}
         self._places: dict[str, dict[int, tuple[Fact, ...]]] = {}
         for number, sentence in enumerate(chunk.sentences):
             for heading in sentence.heading:
@@ -90,19 +92,24 @@ class ChunkIndex:
             passage = self._passages.setdefault(number, passage)
         return passage
 
-    def entries(self, number: int) -> range:
-        """Return the rows of a table, or entries of a list, that a sentence is one of; none when it is neither."""
-        listed = self.sentences[number]
-        low = high = number
-        while low > 0 and self._goes_on(listed, low - 1):
-            low -= 1
-        while high < len(self.sentences) and self._goes_on(listed, high):
-            high += 1
-        return range(low, high) if listed.listed else range(0)
+    def entries(self, number: int, text: str) -> range:
+        """Return the rows, or entries of a list in `text`, that a sentence is one of; none when it is neither.
 
-    def _goes_on(self, listed: ReadSentence, number: int) -> bool:
-        other = self.sentences[number]
-        return other.listed and other.row == listed.row
+        An entry begins with a mark, or is a label with what belongs to it (`Treasurer: Joan Pike`).
+        """
+        if not self._is_listed(number, text):
+            return range(0)
+        low, high, row = number, number + 1, self.sentences[number].row
+        while low > 0 and self.sentences[low - 1].row == row and self._is_listed(low - 1, text):
+            low -= 1
+        end = len(self.sentences) if self.label is None else self.label
+        while high < end and self.sentences[high].row == row and self._is_listed(high, text):
+            high += 1
+        return range(low, high)
+
+    def _is_listed(self, number: int, text: str) -> bool:
+        sentence = self.sentences[number]
+        return number != self.label and (sentence.row or _ENTRY.match(text, sentence.start, sentence.end) is not None)
 
     def dated(self, dates: Sequence[Date]) -> dict[int, tuple[Fact, ...]]:
         """Return the dates that one of `dates`, the readings of one, is or is a part of, by their sentences."""
@@ -121,37 +128,29 @@ class ChunkIndex:
     def _holds(self, fact: Fact) -> bool:
         return fact.key in self.keys if fact.quantity is None else bool(self.values.equal(fact.quantity))
 
-    def inflected(self, key: str, form: str) -> Mapping[int, tuple[Fact, ...]]:
-        """Return the facts of `key`, of `form`, and of what is one of them with another ending, by sentence."""
-        known = self._inflected.get((key, form))
-        if known is not None:
-            return known
-        keys = [one for one in (key, form, *uninflected(key)) if one in self.keys]
-        ending = longest_ending(key)
+    def inflected(self, variants: tuple[str, ...], ending: int) -> Mapping[int, tuple[Fact, ...]]:
+        """Return the facts of the `variants` of a key, and of what is longer than the first by at most `ending`."""
+        found = self._inflected.get(variants)
+        if found is not None:
+            return found
+        keys = [one for one in variants if one in self.keys]
         if ending:
-            keys += self._longer(key, ending)
+            key, vocabulary = variants[0], self._vocabulary
+            place = bisect_right(vocabulary, key)
+            while place < len(vocabulary) and vocabulary[place].startswith(key):
+                if len(vocabulary[place]) <= len(key) + ending:
+                    keys.append(vocabulary[place])
+                place += 1
         if not keys:
             return _NOWHERE
-        first, *rest = dict.fromkeys(keys)
-        found = self.places(first)
-        if rest:
+        found = self.places(keys[0])
+        if len(keys) > 1:
             found = dict(found)
-            for one in rest:
-                for number, facts in self.places(one).items():
-                    found[number] = found[number] + facts if number in found else facts
+            for one in dict.fromkeys(keys[1:]):
+                if one != keys[0]:
+                    _add(found, self.places(one))
         # What stands nowhere is not kept: the words of the chunk are few, those of all answers are not.
-        self._inflected[key, form] = found
-        return found
-
-    def _longer(self, key: str, most: int) -> list[str]:
-        """The keys that are `key` and at most that many letters more."""
-        vocabulary = self._vocabulary
-        found = []
-        place = bisect_right(vocabulary, key)
-        while place < len(vocabulary) and vocabulary[place].startswith(key):
-            if len(vocabulary[place]) <= len(key) + most:
-                found.append(vocabulary[place])
-            place += 1
+        self._inflected[variants] = found
         return found
 
     def compounds(self, last: str) -> list[str]:
@@ -168,6 +167,11 @@ class ChunkIndex:
     @cached_property
     def _backwards(self) -> list[str]:
         return sorted(key[::-1] for key in self.keys)
+
+
+def _add(found: dict[int, tuple[Fact, ...]], more: Mapping[int, tuple[Fact, ...]]) -> None:
+    for number, facts in more.items():
+        found[number] = found[number] + facts if number in found else facts
 
 
 def _by_sentence(stands: Sequence[tuple[int, Fact]]) -> dict[int, tuple[Fact, ...]]:

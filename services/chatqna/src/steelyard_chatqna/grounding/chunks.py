@@ -18,7 +18,6 @@ _SURE_MARGIN = 2
 _TELLING_DIGITS = 4
 """Digits of a year, from which on a bare number of a label says something by itself."""
 
-_ENTRY = re.compile(r"(?:[-*+•‣▪]|\(?\d{1,3}[.)])\s+\S|[^\W\d_][^:\n.,;|]{0,40}+:\s*\S")
 _COLUMN = re.compile(r"[|\t]")
 
 
@@ -26,8 +25,7 @@ class ReadSentence(NamedTuple):
     """One sentence of a chunk, with other sentences of it by number.
 
     `near` are those whose subject it may continue: the one before it, the heading above it, the head of its table, the
-    label of the chunk; `heading` are these without the first. A `row` is one of a table; `listed` is a row, a list
-    item, or a label with what belongs to it (`Treasurer: Joan Pike`).
+    label of the chunk; `heading` are these without the first. A `row` is one of a table.
     """
 
     start: int
@@ -35,7 +33,6 @@ class ReadSentence(NamedTuple):
     facts: Facts
     language: Language
     row: bool
-    listed: bool
     near: tuple[int, ...]
     heading: tuple[int, ...]
 
@@ -75,8 +72,7 @@ def read_chunk(original: str, label: str = "") -> ReadChunk:
         above = (*(place for place in (heading, head) if place is not None), *over)
         follows = before is not None and not sentence.row and not before.row
         near = (*above, number - 1) if follows and number - 1 not in above else above
-        listed = sentence.row or _ENTRY.match(text, sentence.start, sentence.end) is not None
-        read.append(ReadSentence(sentence.start, sentence.end, facts, spoken, sentence.row, listed, near, above))
+        read.append(ReadSentence(sentence.start, sentence.end, facts, spoken, sentence.row, near, above))
         if text.startswith("#", sentence.start):
             heading = number
         if sentence.row and head is None:
@@ -84,7 +80,7 @@ def read_chunk(original: str, label: str = "") -> ReadChunk:
         before = sentence
     if not label:
         return ReadChunk(language, tuple(read))
-    read.append(ReadSentence(0, len(label), _read_label(label, language), language, False, False, (), ()))
+    read.append(ReadSentence(0, len(label), _read_label(label, language), language, False, (), ()))
     return ReadChunk(language, tuple(read), len(sentences))
 
 

@@ -143,8 +143,11 @@ class Coverage:
             elif found.fact.kind in _ITSELF:
                 if self._index.label_of(main) in places:
                     covered += _NEAR * value
-            elif any(place in places for place in near):
-                covered += _NEAR * value
+            else:
+                for place in near:
+                    if place in places:
+                        covered += _NEAR * value
+                        break
         return covered
 
     def enough(self, covered: float, group: Sequence[Located]) -> bool:

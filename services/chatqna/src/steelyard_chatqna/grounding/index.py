@@ -6,7 +6,7 @@ from typing import NamedTuple
 from .chunk_index import ChunkIndex
 from .evidence import SentChunk
 from .facts import CONCEPTS, Fact, Facts, Kind
-from .keys import concept, first_parts, pairs
+from .keys import concept, first_parts, longest_ending, pairs, uninflected
 from .languages import UNKNOWN
 from .lexicon.concepts import OPPOSITE_OF
 from .lexicon.dictation import ADDRESS
@@ -124,7 +124,7 @@ class EvidenceIndex:
         """Return the rows or list items that an evidence sentence is one of, itself among them; none if it is none."""
         if place not in self._entries:
             first, index = self._parts[self._chunk_of[place]]
-            listed = index.entries(place - first)
+            listed = index.entries(place - first, self.sentence(place).text)
             self._entries |= {first + number: range(first + listed.start, first + listed.stop) for number in listed}
             self._entries.setdefault(place, ())
         return self._entries[place]
@@ -191,10 +191,11 @@ class EvidenceIndex:
 
     def _find_word(self, fact: Fact, language: Language) -> Places:
         key = fact.key
-        form = fact.form if fact.kind is Kind.NAME else key
+        variants = (key, fact.form, *uninflected(key)) if fact.kind is Kind.NAME else (key, *uninflected(key))
+        ending = longest_ending(key)
         found: dict[int, tuple[Fact, ...]] = {}
         for first, index in self._parts:
-            for number, facts in index.inflected(key, form).items():
+            for number, facts in index.inflected(variants, ending).items():
                 found[first + number] = facts
         if language is GERMAN:
             _add(found, self._find_compound(key))

@@ -86,7 +86,8 @@ def contrasts(marks: Sequence[Mark], facts: Sequence[Fact], depths: Sequence[int
 
 def part_of(facts: Sequence[Fact], start: int, marks: Sequence[Mark]) -> Part | None:
     """Return the part that `facts` are, None when they have not exactly one of the `marks`."""
-    inside = [mark for mark in marks if any(map(mark.holds, facts))]
+    low, high = facts[0].start, facts[-1].end
+    inside = [mark for mark in marks if low <= mark.start < high]
     if len(inside) != 1:
         return None
     (mark,) = inside
