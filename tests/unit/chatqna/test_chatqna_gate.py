@@ -117,6 +117,30 @@ class TestAbstain:
         assert judged == ["The pump is painted black.", "It was made in 1987.", "Everybody likes it."]
 
 
+class TestCutOff:
+    @staticmethod
+    def verdict(text: str, *, cut_off: bool) -> Verdict:
+        async def work() -> Verdict:
+            gate = AnswerGate(judged_here(QUESTION, SENT, ATTRIBUTED), ATTRIBUTED, ABSTAIN)
+            await gate.feed(text)
+            return await gate.finish(cut_off=cut_off)
+
+        return run(work)
+
+    def test_a_name_that_was_cut_is_marked_and_replaces_nothing(self) -> None:
+        text = "The approved seal for AX-104-"
+        assert self.verdict(text, cut_off=False).groundless
+        verdict = self.verdict(text, cut_off=True)
+        assert (verdict.text, verdict.groundless) == (text, False)
+        assert [span.text for span in verdict.unsupported] == [text]
+
+    @pytest.mark.parametrize(
+        "text", ["The pump is painted black and was made in 19", "ポンプは黒く塗られ、1987年に作られた。重さ"]
+    )
+    def test_what_was_invented_before_the_cut_stays_groundless(self, text: str) -> None:
+        assert self.verdict(text, cut_off=True).groundless
+
+
 class TestVerdictsThatDisagree:
     """What a judge says of a part and of the whole need not agree; the gate has to be right either way."""
 

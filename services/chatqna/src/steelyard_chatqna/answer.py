@@ -217,7 +217,7 @@ class Answerer:
             yield shown
         draft.removed_links = links.removed
         with timed("grounding"), spans.stage("grounding", StageKind.CHAIN):
-            verdict = await gate.finish()
+            verdict = await gate.finish(cut_off=draft.finish_reason == "length")
         if not verdict.text.strip() or (draft.citation_mode is CitationMode.INLINE and is_only_markers(verdict.text)):
             # A model that only reasoned, refused, called a tool or pointed at a text has said nothing; why it ended
             # stays to be seen.

@@ -1,11 +1,16 @@
 """What of a growing answer may be shown already."""
 
+import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from steelyard_contracts.enums import CitationMode, GroundednessPolicy
 
 from .grounding.sentences import may_have_ended, split_sentences
 from .verdict import Verdict
+
+_LAST_WORD = re.compile(r"[^\s\u3000-\u9fff]+\Z")
+"""What may be the beginning of a longer word or number; Chinese and Japanese have no spaces to tell."""
 
 
 class AnswerGate:
@@ -37,9 +42,17 @@ class AnswerGate:
             self._open = await self._has_supported_sentence()
         return self._release(self.text) if self._open else ""
 
-    async def finish(self) -> Verdict:
-        """The verdict on the whole answer."""
-        return await self._judge(self.text)
+    async def finish(self, *, cut_off: bool = False) -> Verdict:
+        """The verdict on the whole answer.
+
+        One that was `cut_off` at its limit of tokens is not groundless for the word in which that happened: `AX-104-`
+        was going to be `AX-104-B`. The sentence is still marked.
+        """
+        verdict = await self._judge(self.text)
+        if cut_off and verdict.groundless:
+            before = await self._judge(_LAST_WORD.sub("", self.text))
+            return replace(verdict, groundless=before.groundless)
+        return verdict
 
     def must_abstain(self, verdict: Verdict) -> bool:
         """Whether the answer has to be replaced; never true when part of it was shown."""
