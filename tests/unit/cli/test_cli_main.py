@@ -39,7 +39,7 @@ def test_every_command_speaks_json_and_is_explained():
         "up", "down", "status", "ingest", "documents list", "documents show", "documents delete",
         "jobs list", "jobs show", "ask", "inspect", "select",
         "replay", "verify-citations", "keys add", "keys list", "keys revoke",
-        "config explain", "config check", "store init", "store check", "store migrate",
+        "config explain", "config check", "store init", "store check", "store migrate", "store compact",
         "evidence inspect", "evidence freeze", "evidence run", "evidence report", "evidence gate",
         "evidence rollback", "evidence calibrate", "evidence study", "evidence survival",
         "doctor", "models fetch", "models list", "models verify", "bench",

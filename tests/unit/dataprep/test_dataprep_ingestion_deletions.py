@@ -23,9 +23,9 @@ async def test_a_deletion_that_comes_while_a_file_is_embedded_wins(bench: Bench)
     await bench.take_in("notes.md", TEXT.encode())
     embed = bench.embedding.post
 
-    async def delete_meanwhile(*call: Any) -> EmbeddingResponse:
+    async def delete_meanwhile(*call: Any, **options: Any) -> EmbeddingResponse:
         assert len(await bench.catalogue.delete("notes.md", None)) == 1
-        return await embed(*call)
+        return await embed(*call, **options)
 
     bench.embedding.post = delete_meanwhile  # type: ignore[method-assign]
     result = await bench.take_in("notes.md", b"# Seals\n\nThe seal is ZQ-78.\n")
