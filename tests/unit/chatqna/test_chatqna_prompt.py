@@ -3,6 +3,7 @@
 import pytest
 
 from steelyard_chatqna.conversation import Conversation
+from steelyard_chatqna.label import _written
 from steelyard_chatqna.pipeline.evidence import Chunk
 from steelyard_chatqna.prompt import build_messages, context_block, form
 from steelyard_contracts.chat import Message
@@ -71,6 +72,7 @@ def test_the_form_of_a_prompt_is_one_of_its_mode_and_has_every_part_of_a_label(m
     assert form(CitationMode.INLINE) != form(CitationMode.ATTRIBUTED) == form(CitationMode.ATTRIBUTED)
     said = form(CitationMode.ATTRIBUTED)[-1]["content"]
     assert all(part in said for part in ("From t", "…, section …", ", page 1 to page 2:\ntext", "Question: question"))
+    monkeypatch.setattr("steelyard_chatqna.label._written", _written.__wrapped__)  # what was said is remembered
     monkeypatch.setattr("steelyard_chatqna.label._PAGE", "p.")
     assert form(CitationMode.ATTRIBUTED)[-1]["content"] != said
 

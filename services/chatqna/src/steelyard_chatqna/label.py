@@ -6,6 +6,7 @@ like the prompt's own.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import islice
 
 from steelyard_contracts.documents import CandidateMetadata
@@ -30,15 +31,21 @@ def label(known: CandidateMetadata, text: str = "") -> str:
     The document is named by its title, or by its source where it has none. A name that is too long keeps its beginning;
     headings that are too long keep their end, which is the narrower section. A function of its arguments alone.
     """
-    name = _line(known.title) or _line(known.source)
-    path = _unsaid([name, *_below(name, _line(known.section))], text)
-    if not path and known.page is None:
+    return _written(known.title, known.source, known.section, known.page, known.page_end, text)
+
+
+@lru_cache(maxsize=512)
+def _written(title: str, source: str, section: str, page: int | None, page_end: int | None, text: str) -> str:
+    """Remembered, because prompt, judge and links ask for the label of one text in turn."""
+    name = _line(title) or _line(source)
+    path = _unsaid([name, *_below(name, _line(section))], text)
+    if not path and page is None:
         return ""
     parts = [_beginning(name)]
     if len(path) > 1:
         parts.append(f"{_SECTION} {_end(_BETWEEN_HEADINGS.join(path[1:]))}")
-    if known.page is not None:
-        parts.append(_pages(known.page, known.page_end))
+    if page is not None:
+        parts.append(_pages(page, page_end))
     return inert(", ".join(parts))
 
 

@@ -58,8 +58,9 @@ def form(mode: CitationMode) -> list[dict[str, str]]:
 
 def context_block(evidence: Sequence[Chunk]) -> str:
     """The numbered evidence between its delimiters."""
-    name = _delimiter(evidence)
-    numbered = [f"[{number}] {_labelled(chunk)}" for number, chunk in enumerate(evidence, start=1)]
+    texts = [_labelled(chunk) for chunk in evidence]
+    name = _delimiter(texts)
+    numbered = [f"[{number}] {text}" for number, text in enumerate(texts, start=1)]
     return "\n".join([f"<{name}>", *numbered, f"</{name}>"])
 
 
@@ -68,8 +69,8 @@ def _labelled(chunk: Chunk) -> str:
     return f"From {above}:\n{inert(chunk.text)}" if above else inert(chunk.text)
 
 
-def _delimiter(evidence: Sequence[Chunk]) -> str:
-    """A name that no chunk closes: texts are given as they are, so it is the delimiter that has to give way."""
-    texts = [_labelled(chunk).casefold() for chunk in evidence]
+def _delimiter(texts: Sequence[str]) -> str:
+    """A name that no text closes: texts are given as they are, so it is the delimiter that has to give way."""
+    folded = [text.casefold() for text in texts]
     names = (_DELIMITER if number == 1 else f"{_DELIMITER}-{number}" for number in count(1))
-    return next(name for name in names if not any(f"</{name}" in text for text in texts))
+    return next(name for name in names if not any(f"</{name}" in text for text in folded))
