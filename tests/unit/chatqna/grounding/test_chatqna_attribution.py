@@ -250,6 +250,13 @@ SENTENCES = st.sampled_from(
 )
 
 
+def test_one_german_sentence_of_a_long_english_chunk_is_read_as_german() -> None:
+    german = "Die Gleitringdichtung ist alle 4.000 Betriebsstunden zu ersetzen."
+    chunk = "\n".join([german, *["The pump must not be run dry."] * 20])
+    assert judge(german, chunk).unsupported == []
+    assert judge("Die Gleitringdichtung ist alle 4 Betriebsstunden zu ersetzen.", chunk).unsupported != []
+
+
 @settings(max_examples=60)
 @given(st.lists(SENTENCES, min_size=1, max_size=6), st.data())
 def test_a_sentence_of_a_sent_chunk_is_supported_by_it(sentences: list[str], data: st.DataObject) -> None:

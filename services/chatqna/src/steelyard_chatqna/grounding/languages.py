@@ -1,6 +1,7 @@
 """The language of a text, from its script and its function words."""
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from .lexicon.arabic import ARABIC
@@ -23,12 +24,16 @@ _ONLY_LETTERS = str.maketrans({char: " " for char in map(chr, range(128)) if not
 
 _ENGLISH_WORDS = ENGLISH.function_words | ENGLISH.light_words
 _GERMAN_WORDS = GERMAN.function_words | GERMAN.light_words
+_ONLY_ENGLISH, _ONLY_GERMAN = _ENGLISH_WORDS - _GERMAN_WORDS, _GERMAN_WORDS - _ENGLISH_WORDS
 
 _SCRIPT_SHARE = 0.2
 """A script decides the language from this share of the letters on: model numbers in Latin letters stand in any text."""
 
 _SECOND_SHARE = 0.25
-"""Share of the function words of one language that those of another need, to count as spoken as well and not shared."""
+"""Share of the function words of one language that those of another need, to count as spoken as well and not shared.
+
+Below it, only words count that the other language does not have: one sentence of a long chunk is still a sentence.
+"""
 
 _FEW = 3
 """Letters of a script, and function words of a language, from which on a text of another language has some of it."""
@@ -56,7 +61,10 @@ def survey(text: str, margin: int = 1) -> Survey:
     german = sum(map(_GERMAN_WORDS.__contains__, seen))
     scripts = sum(count >= _FEW for count in (kana + han, arabic, english + german))
     rarer = min(english, german)
-    mixed = scripts > 1 or (rarer >= _FEW and rarer >= _SECOND_SHARE * max(english, german))
+    mixed = scripts > 1 or (
+        rarer >= _FEW
+        and (rarer >= _SECOND_SHARE * max(english, german) or _own_words(seen, german=german < english) >= _FEW)
+    )
     if kana + han + arabic:
         letters = max(1, sum(map(len, seen)))
         if kana + han >= _SCRIPT_SHARE * letters:
@@ -66,6 +74,11 @@ def survey(text: str, margin: int = 1) -> Survey:
     if abs(english - german) < margin:
         return Survey(UNKNOWN, mixed)
     return Survey(ENGLISH if english > german else GERMAN, mixed)
+
+
+def _own_words(seen: Sequence[str], *, german: bool) -> int:
+    """How many words are function words of the one language and not of the other."""
+    return sum(map((_ONLY_GERMAN if german else _ONLY_ENGLISH).__contains__, seen))
 
 
 def detect(text: str, margin: int = 1) -> Language:
