@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from steelyard_chatqna.label import _written
 from steelyard_chatqna.ledger_store import LedgerStoreError
 from steelyard_chatqna.settings import ChatqnaSettings
 from steelyard_contracts.answers import Answered, Ledger
@@ -42,6 +43,7 @@ def test_another_form_of_prompt_is_another_policy(tmp_path: Path, monkeypatch: p
 
     before = asyncio.run(policy())
     assert asyncio.run(policy()) == before
+    monkeypatch.setattr("steelyard_chatqna.label._written", _written.__wrapped__)  # what was said is remembered
     monkeypatch.setattr("steelyard_chatqna.label._SECTION", "under")
     assert asyncio.run(policy()) != before
 

@@ -4,8 +4,10 @@ from hypothesis import strategies as st
 
 from steelyard_chatqna.grounding import Attribution, SentChunk, attribute, text_sha256
 from steelyard_chatqna.grounding.attribution import Attributor
+from steelyard_chatqna.grounding.policy import Decision, decide
 from steelyard_chatqna.grounding.sentences import split_sentences
 from steelyard_contracts.documents import CandidateMetadata
+from steelyard_contracts.enums import GroundednessPolicy
 
 PUMP = (
     "The AX-104-B is a centrifugal pump. It weighs 8.5 kg and delivers 35 l/min. "
@@ -248,6 +250,23 @@ SENTENCES = st.sampled_from(
         "| AX-300-C | 22.4 | 16 | ZQ-90 |",
     ]
 )
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How often is the pump calibrated?", "Yes"),
+        ("定量注入装置の校正は何か月ごとに行いますか。", "Yes"),
+        ("Wie schwer ist die Pumpe?", " Ja. "),
+    ],
+)
+def test_a_yes_is_no_answer_to_a_question_for_something_else(question: str, answer: str) -> None:
+    result = judge(
+        answer, "The pump is calibrated every 3 months. 校正は3か月ごとに行ってください。", question=question
+    )
+    assert result.citations == []
+    assert [span.missing for span in result.unsupported] == [[answer.strip()]]
+    assert decide(result, GroundednessPolicy.ABSTAIN) is Decision.ABSTAIN
 
 
 def test_one_german_sentence_of_a_long_english_chunk_is_read_as_german() -> None:

@@ -22,6 +22,7 @@ from .facts import Fact, Kind, weight
 from .index import EvidenceIndex
 from .languages import UNKNOWN, detect
 from .lexicon.language import Language
+from .lexicon.particles import is_beside
 from .lexicon.words import fold
 from .matching import Match, Matcher
 from .numbers import plain
@@ -69,8 +70,13 @@ class Attributor:
         `UnsupportedSpan.missing` names the facts that were not found, or only as something else or in an order to the
         reader; or the negation (`not`, `nicht`) by which only one of answer and evidence denies the other. A bare yes
         or no is judged as the question it answers: a yes needs evidence that affirms the question, a no evidence that
-        denies it or has another value where the question has one.
+        denies it or has another value where the question has one. To a question for something else it is no answer.
         """
+        if is_beside(answer, self._question):
+            said = answer.strip()
+            start = answer.index(said)
+            mark = UnsupportedSpan(answer_start=start, answer_end=start + len(said), text=said, missing=[said])
+            return Attribution([], [mark], [], [said])
         language = _language_of(answer, self._question, self._index)
         text = plain(answer)
         read = [self._sentence(answer, text, sentence, language) for sentence in split_sentences(answer)]

@@ -54,3 +54,10 @@ def is_polar(question: str) -> bool:
     if _POLAR_ENDING.search(question):
         return True
     return _QUESTION_MARK.search(question) is not None and _POLAR_OPENING.match(question) is not None
+
+
+def is_beside(answer: str, question: str) -> bool:
+    """Whether `answer` is a yes or no alone, and `question` asks for something else: `Yes` to `How many months?`."""
+    if _ASKS_SOMETHING.search(question) is None or _POLAR_OPENING.match(question) is not None:
+        return False
+    return fold(answer.strip(_PUNCTUATION)) in YES | NO
