@@ -29,10 +29,13 @@ class Part:
 
 @dataclass(slots=True)
 class Delivery:
-    """The files of one upload. `first` is the number of the first in the job store; so many results are `recorded`."""
+    """The files of one upload; so many results are `recorded`.
+
+    `first` is the number of the first file in the job store, None until they are kept there.
+    """
 
     names: tuple[str, ...]
-    first: int = 0
+    first: int | None = None
     results: list[FileResult] = field(default_factory=list)
     recorded: int = 0
     task: asyncio.Task[None] | None = None
@@ -118,12 +121,15 @@ class RunningJob:
         return [
             (delivery.first + place, delivery.results[place])
             for delivery in self.deliveries
+            if delivery.first is not None
             for place in range(delivery.recorded, len(delivery.results))
         ]
 
     def recorded(self, results: Sequence[tuple[int, FileResult]]) -> None:
         """These are noted; what is noted of a whole upload is let go."""
         for delivery in self.deliveries:
+            if delivery.first is None:
+                continue
             last = delivery.first + len(delivery.names)
             noted = [number for number, _ in results if delivery.first <= number < last]
             if noted:
@@ -146,5 +152,5 @@ class RunningJob:
             **self.tally.fields(),
             files=list(delivery.results),
             pending=list(delivery.names[len(delivery.results) :]),
-            after=str(delivery.first - 1) if delivery.names else None,
+            after=str(delivery.first - 1) if delivery.names and delivery.first is not None else None,
         )

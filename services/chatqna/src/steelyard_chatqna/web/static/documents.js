@@ -151,16 +151,14 @@ function problem({ status, body }) {
 async function follow(job, rows) {
   let pause = 0.5;
   for (;;) {
-    // A job that is done has a result for each file: one that lacks some was read while it ended, and is asked again.
-    const running = job.state === "running" || (job.state === "done" && job.files.length < rows.length);
     rows.forEach((one, place) => {
       const result = job.files[place];
       if (result?.error) one.say("rejected", result.error.code, result.error.detail);
       else if (result) one.say(result.status, "", [`${result.chunks} ${result.chunks === 1 ? "chunk" : "chunks"}`, ...(result.notes ?? [])].join(" · "));
-      else if (running) one.say(place === job.files.length ? "being read" : "waits");
+      else if (job.state === "running") one.say(place === job.files.length ? "being read" : "waits");
       else one.say("not done", job.cause?.code, job.cause?.detail);
     });
-    if (!running || job.files.length === rows.length) return;
+    if (job.state !== "running" || job.files.length === rows.length) return;
     await wait(pause);
     pause = Math.min(pause * 1.5, LONGEST_POLL_S);
     try {
