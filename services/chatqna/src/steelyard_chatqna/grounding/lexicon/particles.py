@@ -7,6 +7,8 @@ from .words import fold, folded
 YES = folded("yes yeah yep correct right true ja doch genau richtig はい ええ 是 是的 对 对的 可以 نعم أجل بلى صحيح")
 NO = folded("no nope incorrect false wrong nein falsch いいえ 不 不是 不对 不可以 不行 否 لا كلا")
 
+_PARTICLES = YES | NO
+
 SPACED_PARTICLES = folded("yes no yeah yep correct right ja nein doch نعم لا كلا")
 """Those that stand before a comma or a full stop in a longer sentence, where words are separated."""
 
@@ -42,7 +44,7 @@ def particle(sentence: str) -> str:
     # What is left may be a no-break space alone.
     first = "".join(bare.split(maxsplit=1)[:1]).strip(_PUNCTUATION)
     for candidate in (bare, first, first[:3], first[:2]):
-        if fold(candidate) in YES | NO and (candidate in (bare, first) or not candidate.isascii()):
+        if fold(candidate) in _PARTICLES and (candidate in (bare, first) or not candidate.isascii()):
             return fold(candidate)
     return ""
 
@@ -60,4 +62,4 @@ def is_beside(answer: str, question: str) -> bool:
     """Whether `answer` is a yes or no alone, and `question` asks for something else: `Yes` to `How many months?`."""
     if _ASKS_SOMETHING.search(question) is None or _POLAR_OPENING.match(question) is not None:
         return False
-    return fold(answer.strip(_PUNCTUATION)) in YES | NO
+    return fold(answer.strip(_PUNCTUATION)) in _PARTICLES
