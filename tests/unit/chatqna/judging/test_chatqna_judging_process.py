@@ -17,6 +17,7 @@ from steelyard_chatqna.judging.channel import RaisedError
 from steelyard_chatqna.judging.process import JudgingError, JudgingProcess
 from steelyard_chatqna.verdict import Judge
 from steelyard_contracts.enums import CitationMode
+from steelyard_runtime import companion
 from tests.unit.chatqna.fakes import QUESTION, SEAL, TORQUE, metadata, run
 
 ATTRIBUTED, INLINE = CitationMode.ATTRIBUTED, CitationMode.INLINE
@@ -172,6 +173,15 @@ class TestDying:
         monkeypatch.setattr(judging_process, "_PROGRAM", ("-c", "raise SystemExit(3)"))
         with pytest.raises(JudgingError, match="status 3"):
             used(open_cases)
+
+
+def test_a_machine_that_starts_no_process_is_told_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def full(*_: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(companion, "start", full)
+    with pytest.raises(JudgingError, match="temporarily unavailable"):
+        used(open_cases)
 
 
 def test_what_the_worker_raises_is_raised_without_a_text_of_the_case() -> None:

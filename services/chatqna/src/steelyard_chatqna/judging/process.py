@@ -1,9 +1,7 @@
 """The gateway's side of judging: starts the judging process, asks it, and replaces it when it dies or hangs."""
 
 import asyncio
-import socket
-import sys
-from asyncio.subprocess import DEVNULL, Process
+from asyncio.subprocess import Process
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -11,7 +9,7 @@ from itertools import count
 from typing import Any, Self
 
 from steelyard_contracts.enums import CitationMode
-from steelyard_runtime import logs
+from steelyard_runtime import companion, logs
 
 from ..grounding.evidence import SentChunk
 from ..grounding.extractive import Extract
@@ -156,11 +154,10 @@ class _Running:
 
 async def _start() -> _Running:
     """A process that has loaded all that it needs; raises JudgingError."""
-    ours, theirs = socket.socketpair()
-    with theirs:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, *_PROGRAM, stdin=theirs.fileno(), stdout=DEVNULL, env={}, cwd="/", start_new_session=True
-        )
+    try:
+        process, ours = await companion.start(_PROGRAM, {})
+    except OSError as error:
+        raise JudgingError(f"the judging process could not be started ({error.strerror})") from error
     _, channel = await asyncio.get_running_loop().create_connection(Channel, sock=ours)
     running = _Running(process, channel)
     try:

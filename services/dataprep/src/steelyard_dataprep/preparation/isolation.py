@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-import sys
-from asyncio.subprocess import DEVNULL, Process
+from asyncio.subprocess import Process
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -33,7 +32,7 @@ from steelyard_dataprep.preparation.wire import (
     frame,
 )
 from steelyard_dataprep.preparation.worker import OUT_OF_MEMORY
-from steelyard_runtime import logs
+from steelyard_runtime import companion, logs
 
 _PROGRAM = ("-I", "-X", "utf8", "-m", "steelyard_dataprep.preparation.forkserver")
 # Threads would not survive the fork, and one text at a time gives them nothing to do.
@@ -162,20 +161,9 @@ class _ForkServer:
 
 
 async def _start_server(tokenizer: Path) -> _ForkServer:
-    control, theirs = socket.socketpair()
+    server, control = await companion.start((*_PROGRAM, str(tokenizer)), _ENVIRONMENT)
     control.setblocking(False)
     try:
-        with theirs:
-            server = await asyncio.create_subprocess_exec(
-                sys.executable,
-                *_PROGRAM,
-                str(tokenizer),
-                stdin=theirs.fileno(),
-                stdout=DEVNULL,
-                env=_ENVIRONMENT,
-                cwd="/",
-                start_new_session=True,
-            )
         async with asyncio.timeout(_START_S):
             said = await asyncio.get_running_loop().sock_recv(control, len(READY))
     except (OSError, TimeoutError):
