@@ -185,11 +185,17 @@ class _ParserProcess:
 
     @classmethod
     async def over(cls, server: _ForkServer, channel: socket.socket, told: socket.socket) -> _ParserProcess:
-        return cls(
-            server,
-            await asyncio.open_connection(sock=channel, limit=_READ_AHEAD_BYTES),
-            await asyncio.open_connection(sock=told),
-        )
+        """Take over both sockets; a caller that is cancelled meanwhile leaves neither open, which ends the process."""
+        try:
+            reader, writer = await asyncio.open_connection(sock=channel, limit=_READ_AHEAD_BYTES)
+        except BaseException:
+            told.close()
+            raise
+        try:
+            return cls(server, (reader, writer), await asyncio.open_connection(sock=told))
+        except BaseException:
+            writer.transport.abort()
+            raise
 
     async def exchange(self, request: ParseRequest, data: bytes) -> list[bytes] | None:
         """Return the reply's frames, or None if the process ended before.
