@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from starlette.requests import ClientDisconnect
 
+from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_runtime.breaker import Circuit
 from steelyard_runtime.http import Upstream
@@ -91,10 +92,10 @@ def test_what_the_bodys_source_raises_is_raised_and_is_no_fault_of_the_neighbour
 
 
 def test_a_neighbour_that_is_not_there_is_its_own_fault() -> None:
-    async def use(upstream: Upstream, _double: Double) -> None:
-        upstream.base_url = "http://127.0.0.1:9"
-        with pytest.raises(UpstreamError) as caught:
-            await upstream.relay("POST", "/x", body=parts(1))
+    async def use(_upstream: Upstream, _double: Double) -> None:
+        async with Upstream(Stage.DATAPREP, "http://127.0.0.1:9") as gone:
+            with pytest.raises(UpstreamError) as caught:
+                await gone.relay("POST", "/x", body=parts(1))
         assert caught.value.code is ErrorCode.UPSTREAM_UNREACHABLE
 
     with_neighbour(body_of(b"{}"), use)

@@ -13,7 +13,8 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_runtime.breaker import FAILURES, Circuit
 from steelyard_runtime.http import Upstream
 from steelyard_runtime.metrics import Metrics
-from steelyard_runtime.upstream_guard import LOOKS
+from steelyard_runtime.upstream_errors import NoReplyError
+from steelyard_runtime.upstream_guard import LOOKS, UpstreamGuard
 
 from .raw_double import Call, Double, Handler
 from .upstream_calls import Reply, bound, good, hang, with_neighbour
@@ -109,7 +110,7 @@ def test_a_caller_with_little_time_can_not_open_a_circuit_and_one_with_enough_do
 ) -> None:
     async def use(upstream: Upstream, _double: Double) -> None:
         for fair, state in ((1.0, Circuit.CLOSED), (0.01, Circuit.OPEN)):
-            monkeypatch.setattr("steelyard_runtime.http._FAIR_S", fair)
+            monkeypatch.setattr("steelyard_runtime.call._FAIR_S", fair)
             for _ in range(FAILURES):
                 bound(0.02)
                 assert await outcome(upstream) is ErrorCode.UPSTREAM_TIMEOUT
@@ -149,7 +150,7 @@ async def _begin_and_wait(call: Call) -> None:
 
 
 def test_a_client_that_reads_a_stream_slowly_says_nothing_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard_runtime.http._FAIR_S", 0.01)
+    monkeypatch.setattr("steelyard_runtime.call._FAIR_S", 0.01)
 
     async def use(upstream: Upstream, _double: Double) -> None:
         for _ in range(FAILURES):
@@ -317,3 +318,29 @@ def test_a_full_bulkhead_answers_at_once_and_says_when_to_come_back() -> None:
         await asyncio.gather(*waiting, return_exceptions=True)
 
     with_neighbour(hanging, use, max_calls=2)
+
+
+def test_a_call_whose_own_time_is_up_at_the_moment_of_giving_up_ends_for_either_reason() -> None:
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        guard = UpstreamGuard(Stage.RETRIEVER, 1)
+        await guard.enter()
+
+        def give_up() -> None:
+            for _ in range(LOOKS):
+                with pytest.raises(NoReplyError), guard.look():
+                    raise guard.given_up()
+            given_up.set_result(limit.expired())
+
+        given_up: asyncio.Future[bool] = loop.create_future()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None) as limit:
+                guard.watch(limit)
+                limit.reschedule(loop.time())
+                loop.call_soon(give_up)  # after the time is up, before this task hears of it
+                await asyncio.Event().wait()
+        assert given_up.done()
+        assert given_up.result()
+        assert guard.gave_up(limit)
+
+    asyncio.run(work())

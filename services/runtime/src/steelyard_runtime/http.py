@@ -2,7 +2,6 @@
 neighbour's guard in front.
 """
 
-import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_contracts.health import Readiness
 
 from . import context, strict_json
+from .call import Call, Neighbour
 from .connections import Connections, Source
 from .metrics import Metrics
 from .retry_budget import RetryBudget
@@ -34,8 +34,6 @@ _HOP_MARGIN_MS = 5
 """What a hop keeps of the deadline for itself, to be able to answer before its caller gives up."""
 _PROBES = 2
 """Connections beyond those of the calls, so that a neighbour can be looked at while all of them wait."""
-_FAIR_S = 1.0
-"""A call that had less time than this says nothing about its neighbour by missing it: the caller chose the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +79,7 @@ class Upstream:
         self._ours = ours
         self._token = token
         self._connections = Connections(max_calls + _PROBES)
+        self._neighbour = Neighbour(self.base_url, self._connections, self._faults, self.guard)
         self._max_reply_bytes = max_reply_bytes
 
     async def __aenter__(self) -> Self:
@@ -115,25 +114,32 @@ class Upstream:
 
     async def get_json(self, path: str, timeout_s: float) -> Any:
         """GET `path` within `timeout_s` and return the JSON value; needs no current request. Raises UpstreamError."""
-        async with self._exchange(path, timeout_s, "GET", None, self._credentials()) as response:
+        async with Call(self._neighbour, "GET", path, None, self._credentials(), timeout_s) as response:
             if not _is_success(response.status):
                 raise await self._refused(response)
             return self._parsed(await self._read(response))
 
     async def exchange(
-        self, method: str, path: str, payload: Mapping[str, Any] | None = None, *, timeout_s: float | None = None
+        self,
+        method: str,
+        path: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        timeout_s: float | None = None,
+        guarded: bool = False,
     ) -> RawReply:
         """Ask a server that is not one of ours and return its whole reply, whatever its status says.
 
         Nothing of the current request travels with it but the payload. Raises UpstreamError for a reply that did not
-        arrive whole: `upstream_unreachable`, `upstream_timeout` or `upstream_bad_reply`.
+        arrive whole: `upstream_unreachable`, `upstream_timeout` or `upstream_bad_reply`; and, when it is `guarded`, for
+        one that the guard did not let through.
         """
         sent, body = self._credentials(), None
         if payload is not None:
             sent["Content-Type"] = "application/json"
             body = orjson.dumps(payload)
         with spans.call(self.stage, method, path) as span:
-            async with self._exchange(path, timeout_s, method, body, sent) as response:
+            async with Call(self._neighbour, method, path, body, sent, timeout_s, guarded=guarded) as response:
                 span.answered(response.status)
                 return RawReply(response.status, response.headers, await self._read(response))
 
@@ -154,21 +160,14 @@ class Upstream:
         """
         current = context.current()
         remaining = current.remaining_s()
-        source = Source(body) if isinstance(body, AsyncIterable) else None
-        content = source if isinstance(body, AsyncIterable) else body
+        content = Source(body) if isinstance(body, AsyncIterable) else body
         target = f"{path}?{urlencode(query)}" if query else path
         with spans.call(self.stage, method, None) as span:
             sent = self._hop_headers(current, remaining, span) | dict(described or {})
-            async with self.guard.passage():
-                try:
-                    async with self._exchange(target, remaining, method, content, sent) as response:
-                        span.answered(response.status)
-                        self._check_id(response, current.request_id)
-                        return RawReply(response.status, response.headers, await self._read(response))
-                except NoReplyError:
-                    if source is not None and source.fault is not None:
-                        raise source.fault from None
-                    raise
+            async with Call(self._neighbour, method, target, content, sent, remaining, guarded=True) as response:
+                span.answered(response.status)
+                self._check_id(response, current.request_id)
+                return RawReply(response.status, response.headers, await self._read(response))
 
     def refusal(self, reply: RawReply, *, passing: frozenset[ErrorCode] = frozenset()) -> UpstreamError:
         """The error that a relayed reply is; `passing` codes are the caller's business and keep their meaning."""
@@ -185,7 +184,7 @@ class Upstream:
         does not reply time and again is not asked anything else either (see `UpstreamGuard.look`).
         """
         with self.guard.look():
-            async with self._exchange("/ready", timeout_s, "GET", None, self._credentials()) as response:
+            async with Call(self._neighbour, "GET", "/ready", None, self._credentials(), timeout_s) as response:
                 if response.status not in (200, 503):
                     raise await self._refused(response)
                 readiness = self._validated(Readiness, self._parsed(await self._read(response)))
@@ -200,36 +199,44 @@ class Upstream:
         The whole exchange, reading included, ends at the request's deadline. Leaving the context before the reply has
         been read closes the connection, which tells the neighbour to stop. A stream is never asked for again.
         """
-        async with self._posted(path, payload, 1.0, streamed=True) as response:
-            yield response
+        with spans.call(self.stage, "POST", path) as span:
+            async with self._posting(path, payload, 1.0, span, streamed=True) as response:
+                await self._check(response, span)
+                yield response
 
     async def _post_once(self, path: str, payload: Mapping[str, Any] | BaseModel, share: float) -> Any:
-        async with self._posted(path, payload, share, streamed=False) as response:
-            body = await self._read(response)
+        with spans.call(self.stage, "POST", path) as span:
+            async with self._posting(path, payload, share, span) as response:
+                await self._check(response, span)
+                body = await self._read(response)
         await _TURNS.take()
         return self._parsed(body)
 
-    @asynccontextmanager
-    async def _posted(
-        self, path: str, payload: Mapping[str, Any] | BaseModel, share: float, *, streamed: bool
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send `payload` and give the open reply. Of a `streamed` one, only the beginning is the neighbour's haste."""
+    def _posting(
+        self,
+        path: str,
+        payload: Mapping[str, Any] | BaseModel,
+        share: float,
+        span: spans.Part,
+        *,
+        streamed: bool = False,
+    ) -> Call:
+        """The call that sends `payload` as part of the current request."""
         current = context.current()
         remaining = current.remaining_s() * share
-        body = orjson.dumps(
-            payload.model_dump(mode="json", exclude_none=True) if isinstance(payload, BaseModel) else payload
-        )
-        with spans.call(self.stage, "POST", path) as span:
-            sent = self._hop_headers(current, remaining, span)
-            async with (
-                self.guard.passage(),
-                self._exchange(path, remaining, "POST", body, sent, streamed=streamed) as response,
-            ):
-                span.answered(response.status)
-                self._check_id(response, current.request_id)
-                if not _is_success(response.status):
-                    raise await self._refused(response)
-                yield response
+        if isinstance(payload, BaseModel):
+            body = payload.model_dump_json(exclude_none=True).encode()
+        else:
+            body = orjson.dumps(payload)
+        sent = self._hop_headers(current, remaining, span)
+        return Call(self._neighbour, "POST", path, body, sent, remaining, guarded=True, streamed=streamed)
+
+    async def _check(self, response: aiohttp.ClientResponse, span: spans.Part) -> None:
+        """Raise unless the reply is the one to the current request, and a success."""
+        span.answered(response.status)
+        self._check_id(response, context.current().request_id)
+        if not _is_success(response.status):
+            raise await self._refused(response)
 
     def _check_id(self, response: aiohttp.ClientResponse, request_id: str) -> None:
         """Raise NoReplyError for the reply to another request, as a neighbour or proxy out of step would send it."""
@@ -240,37 +247,6 @@ class Upstream:
         """Whether a call may be made once more: never after a timeout, whose time is gone, and within the budget."""
         in_time = error.code is not ErrorCode.UPSTREAM_TIMEOUT
         return in_time and self._budget is not None and self._budget.spend()
-
-    @asynccontextmanager
-    async def _exchange(
-        self,
-        path: str,
-        timeout_s: float | None,
-        method: str,
-        body: bytes | Source | None,
-        sent: Mapping[str, str],
-        *,
-        streamed: bool = False,
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
-        handed_over = False
-        try:
-            async with asyncio.timeout(timeout_s):
-                response = await self._connections.send(method, self.base_url + path, body, sent)
-                handed_over = streamed
-                try:
-                    yield response
-                finally:
-                    # Returns a fully read connection to the pool and closes any other.
-                    response.release()
-        except aiohttp.ConnectionTimeoutError as error:
-            raise self._faults.unreachable(error) from None
-        except TimeoutError:
-            # Between two reads of a stream, a client that takes its time may be what everything waits for.
-            raise self._faults.timed_out(
-                path, counts=(timeout_s is None or timeout_s >= _FAIR_S) and not handed_over
-            ) from None
-        except aiohttp.ClientError as error:
-            raise self._faults.unreachable(error) from None
 
     def _credentials(self) -> dict[str, str]:
         return {} if self._token is None else {headers.AUTHORIZATION: f"Bearer {self._token}"}

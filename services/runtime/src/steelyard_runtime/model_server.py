@@ -7,7 +7,7 @@ that a server says in an error reaches a log or a ledger but its status, because
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from enum import StrEnum
 from json import JSONDecodeError
 from typing import Any, Protocol
@@ -83,8 +83,7 @@ class ModelServer:
     async def post(self, path: str, payload: Mapping[str, Any], *, timeout_s: float | None = None) -> Any:
         """POST `payload` and return the JSON value of a reply with a 2xx status."""
         try:
-            async with self._upstream.guard.passage() if self._guarded else nullcontext():
-                reply = await self._upstream.exchange("POST", path, payload, timeout_s=timeout_s)
+            reply = await self._upstream.exchange("POST", path, payload, timeout_s=timeout_s, guarded=self._guarded)
         except UpstreamError as error:
             raise self._no_reply(error) from error
         return await self._value(reply)

@@ -5,7 +5,6 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
@@ -36,16 +35,12 @@ class UpstreamGuard:
         self._unanswered = 0
         self._waiting: set[asyncio.Timeout] = set()
 
-    def passage(self) -> "Passage":
-        """The way of one call: entering it asks whether the call may be made, leaving it learns from how it ended.
+    async def enter(self) -> None:
+        """Ask for a call, which is to `leave`.
 
-        Entering raises UpstreamError: `upstream_unreachable` while the circuit is open and `overloaded` when the
-        bulkhead is full, both with the time after which to try again.
+        Raises UpstreamError: `upstream_unreachable` while the circuit is open and `overloaded` when the bulkhead is
+        full, both with the time after which to try again.
         """
-        return Passage(self)
-
-    async def enter(self, limit: asyncio.Timeout) -> None:
-        """See `passage`; `limit` ends the call when the neighbour turns out to hang."""
         if self._hangs or self.breaker.state is Circuit.OPEN:
             self._count("circuit_open")
             raise self._circuit_open()
@@ -63,10 +58,17 @@ class UpstreamGuard:
             self.bulkhead.give_back()
             self._count("circuit_open")
             raise self._circuit_open()
+
+    def watch(self, limit: asyncio.Timeout) -> None:
+        """Let `limit` end the call when the neighbour turns out to hang."""
         self._waiting.add(limit)
 
+    def gave_up(self, limit: asyncio.Timeout) -> bool:
+        """Whether the call of `limit`, which has ended it, was ended for that."""
+        return limit not in self._waiting
+
     def leave(self, limit: asyncio.Timeout, error: BaseException | None) -> None:
-        """See `passage`. A call that was cancelled says nothing about the neighbour."""
+        """Learn from how a call ended. One that was cancelled says nothing about the neighbour."""
         self._waiting.discard(limit)
         self.bulkhead.give_back()
         if isinstance(error, NoReplyError):
@@ -88,8 +90,10 @@ class UpstreamGuard:
             self._unanswered += 1
             self._tell()
             if self._unanswered == LOOKS:
-                for limit in self._waiting:
-                    limit.reschedule(asyncio.get_running_loop().time())
+                waiting, self._waiting = self._waiting, set()
+                for limit in waiting:
+                    if not limit.expired():  # else its own time is up at this very moment
+                        limit.reschedule(asyncio.get_running_loop().time())
             raise
         except UpstreamError:
             self._seen()
@@ -143,28 +147,3 @@ class UpstreamGuard:
             stage=self._stage,
             retry_after_s=max(1, math.ceil(self.breaker.retry_after_s)),
         )
-
-
-class Passage:
-    """One call's way through a guard, as an asynchronous context manager."""
-
-    __slots__ = ("_guard", "_limit")
-
-    def __init__(self, guard: UpstreamGuard) -> None:
-        self._guard = guard
-        self._limit = asyncio.timeout(None)
-
-    async def __aenter__(self) -> None:
-        await self._guard.enter(self._limit)
-        await self._limit.__aenter__()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            await self._limit.__aexit__(kind, error, trace)
-        except TimeoutError:
-            given_up = self._guard.given_up()
-            self._guard.leave(self._limit, given_up)
-            raise given_up from None
-        self._guard.leave(self._limit, error)

@@ -6,6 +6,9 @@ from typing import Any, cast
 
 from .wire import LENGTH, frame
 
+_MOST_TOLD_BYTES = 4096
+"""What is to be told waits for the next call, so that it costs neither side a message, until there is so much of it."""
+
 
 class ChannelClosedError(Exception):
     """The other side is gone, and with it the reply."""
@@ -22,6 +25,7 @@ class Channel(asyncio.Protocol):
         self.closed = False
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
+        self._told = bytearray()
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._calls = 0
         self._heard = 0.0
@@ -76,16 +80,24 @@ class Channel(asyncio.Protocol):
         return await reply
 
     def tell(self, operation: str, *args: Any) -> None:
-        """Have `operation` done, whose reply nobody waits for; does nothing when the other side is gone."""
-        if not self.closed:
-            self._send(operation, args)
+        """Have `operation` done before the next call, without a reply; does nothing when the other side is gone."""
+        if self._transport is None or self.closed:
+            return
+        self._told += frame((None, operation, args))
+        if len(self._told) > _MOST_TOLD_BYTES:
+            self._transport.write(self._taken())
 
     def _send(self, operation: str, args: tuple[Any, ...]) -> int:
         if self._transport is None or self.closed:
             raise ChannelClosedError
         self._calls += 1
-        self._transport.write(frame((self._calls, operation, args)))
+        self._transport.write(self._taken() + frame((self._calls, operation, args)))
         return self._calls
+
+    def _taken(self) -> bytes:
+        told = bytes(self._told)
+        self._told.clear()
+        return told
 
     def _take(self, payload: bytes) -> None:
         # The other side is our own program, started by this process, at the end of a socket that nobody else has.

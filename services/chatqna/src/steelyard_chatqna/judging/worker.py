@@ -44,7 +44,7 @@ class Cases:
 
 
 def serve(channel: socket.socket) -> None:
-    """Reply to calls until the other side closes."""
+    """Do what is called for until the other side closes; what has no number gets no reply."""
     cases = Cases()
     operations: dict[str, Callable[..., Any]] = {
         "judge": cases.judge,
@@ -58,7 +58,9 @@ def serve(channel: socket.socket) -> None:
             payload = calls.read(LENGTH.unpack(head)[0])
             # The gateway is our own program, and the only one that has the other end.
             number, operation, args = pickle.loads(payload)  # noqa: S301
-            channel.sendall(frame((number, *_done(operations[operation], args))))
+            reply = _done(operations[operation], args)
+            if number is not None:
+                channel.sendall(frame((number, *reply)))
 
 
 def _done(operation: Callable[..., Any], args: tuple[Any, ...]) -> tuple[bool, Any]:
