@@ -42,6 +42,32 @@ def test_a_connection_that_breaks_off_is_an_error_after_one_call(reply: bytes, r
     assert len(double.calls) == 1
 
 
+@pytest.mark.parametrize("begun", [b"", b"2\r\n{}\r\n"])
+def test_a_reply_that_turns_out_to_be_no_http_is_an_error_at_once(begun: bytes) -> None:
+    """Its reader may be waiting for more of it already; the connection stays open at the other end."""
+    reading = asyncio.Event()
+
+    async def handler(call: Call) -> None:
+        await call.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + begun)
+        await reading.wait()
+        await call.write(b"ZZ\r\n{}\r\n0\r\n\r\n")
+        await call.reader.read()
+
+    async def read(upstream: Upstream) -> None:
+        async with upstream.stream("/v1/x", {}) as response:
+            if begun:
+                assert await response.content.readany() == b"{}"
+            reading.set()
+            await response.content.readany()
+
+    async def use(upstream: Upstream, _double: Double) -> None:
+        with pytest.raises(UpstreamError) as caught:
+            await read(upstream)
+        assert caught.value.code is ErrorCode.UPSTREAM_BAD_REPLY
+
+    with_neighbour(handler, use)
+
+
 @pytest.mark.parametrize("reset", [False, True])
 def test_a_connection_closed_while_idle_is_tried_once_more(reset: bool) -> None:
     async def handler(call: Call) -> None:

@@ -1,12 +1,15 @@
 """The connections to one neighbour: kept open between calls, and none of them used that could give a wrong reply."""
 
+import asyncio
 import errno
 import io
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextvars import ContextVar
-from typing import Self
+from functools import partial
+from typing import Any, Self, cast
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ConnectionKey
 from aiohttp.connector import Connection
 from aiohttp.tracing import Trace
@@ -47,7 +50,7 @@ class Connections:
 
     async def __aenter__(self) -> Self:
         self._pooled = _session(_CleanConnector(limit=self._limit, keepalive_timeout=_KEEPALIVE_S))
-        self._fresh = _session(aiohttp.TCPConnector(limit=self._limit, force_close=True))
+        self._fresh = _session(_Connector(limit=self._limit, force_close=True))
         return self
 
     async def __aexit__(self, *_exc: object) -> None:
@@ -74,7 +77,29 @@ class Connections:
         return await self._fresh.request(method, url, data=_sendable(body), headers=headers, allow_redirects=False)
 
 
-class _CleanConnector(aiohttp.TCPConnector):
+class _Protocol(ResponseHandler):
+    """aiohttp's end of a connection, except that whoever reads a reply hears when it turns out to be no HTTP.
+
+    aiohttp (3.14.5) closes the connection then and tells only who still waits for a reply to begin, so that the reader
+    of one that has begun waited until its own deadline.
+    """
+
+    def set_exception(self, exc: BaseException, *cause: Any) -> None:
+        super().set_exception(exc, *cause)
+        reply = self._payload
+        if isinstance(exc, aiohttp.http_exceptions.HttpProcessingError) and reply is not None:
+            reply.set_exception(aiohttp.ClientPayloadError(f"the reply is no HTTP any more: {exc}"), exc)
+
+
+class _Connector(aiohttp.TCPConnector):
+    """A pool of such connections."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._factory = cast("partial[ResponseHandler]", partial(_Protocol, loop=asyncio.get_running_loop()))
+
+
+class _CleanConnector(_Connector):
     """A pool that gives no connection on which something has come that nobody asked for.
 
     A server that sends two replies to one request would otherwise answer the next request with the second.
