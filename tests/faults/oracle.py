@@ -88,7 +88,8 @@ def _judge_answer(topic: str, asked: str, text: str, extension: dict[str, Any]) 
     if len(shown) != extension["totals"]["sent"]:
         return Verdict("other evidence than its totals say", f"{shown} {extension['totals']}")
     if extension["outcome"] == "degraded":
-        return Verdict("degraded", extension["degraded"][0]["stage"])
+        first = extension["degraded"][0]
+        return Verdict("degraded", f"{first['stage']} {first['reason']}")
     if extension["outcome"] != "ok" or not shown[0].startswith(f"C-{topic}-"):
         return Verdict("an answer from wrong evidence", f"{extension['outcome']} {shown}")
     return Verdict("right")

@@ -11,7 +11,7 @@ HASH = "0" * 64
 
 
 def judged(text: str, outcome: str = "ok", sent: int = 1, status: int = 200) -> str:
-    extension = {"outcome": outcome, "totals": {"sent": sent}, "degraded": [{"stage": "reranker"}]}
+    extension = {"outcome": outcome, "totals": {"sent": sent}, "degraded": [{"stage": "reranker", "reason": "x"}]}
     body = {"choices": [{"message": {"content": text}}], "steelyard": extension}
     return judge("seal", ASKED, status, json.dumps(body).encode(), stream=False).kind
 
