@@ -81,6 +81,27 @@ def test_what_is_not_done_is_refused_by_name(stack: Stack, fields: Any, named: s
     assert stack.llm.requests == []
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: client.responses.create(model="steelyard", input=QUESTION),
+        lambda client: client.completions.create(model="steelyard", prompt=QUESTION),
+        lambda client: client.embeddings.create(model="steelyard", input=QUESTION),
+        lambda client: client.images.generate(model="steelyard", prompt=QUESTION),
+        lambda client: client.chat.completions.list(),
+    ],
+)
+def test_what_is_not_there_is_said_in_words_that_the_package_shows(
+    stack: Stack, call: Callable[[openai.OpenAI], Any]
+) -> None:
+    with (
+        openai.OpenAI(base_url=f"{stack.chatqna.url}/v1", api_key="unused", max_retries=0) as client,
+        pytest.raises(openai.APIStatusError, match=r"/openapi\.json lists") as error,
+    ):
+        call(client)
+    assert error.value.status_code in (404, 405)
+
+
 @pytest.mark.parametrize("form", ["microservice", "orchestrator"])
 @pytest.mark.parametrize(
     "name",

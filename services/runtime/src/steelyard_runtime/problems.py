@@ -30,6 +30,11 @@ _HTTP_CODES = {
     413: ErrorCode.BODY_TOO_LARGE,
     415: ErrorCode.UNSUPPORTED_TYPE,
 }
+_WORDS = {
+    ErrorCode.NOT_FOUND: "there is no such path here; /openapi.json lists those that there are",
+    ErrorCode.METHOD_NOT_ALLOWED: "this path takes other methods; /openapi.json lists them",
+}
+"""What the router refuses, where its own words are only the status's name."""
 
 
 def translate(error: Exception, codes: ErrorCodes) -> SteelyardError:
@@ -58,7 +63,8 @@ def from_http(error: HTTPException) -> SteelyardError:
     """The error for what the framework itself refuses; its details are its own words, never the request's."""
     if error.status_code >= 500:
         return SteelyardError(ErrorCode.INTERNAL, _UNEXPECTED)
-    return SteelyardError(_HTTP_CODES.get(error.status_code, ErrorCode.INVALID_REQUEST), str(error.detail))
+    code = _HTTP_CODES.get(error.status_code, ErrorCode.INVALID_REQUEST)
+    return SteelyardError(code, _WORDS.get(code, str(error.detail)))
 
 
 def reply(error: SteelyardError, stage: Stage, *, openai: bool = False) -> Response:

@@ -22,7 +22,13 @@ _ANSWERED: dict[int | str, dict[str, Any]] = {
     200: {"description": "The answer, or with `stream` its chunks.", "content": {"text/event-stream": {}}}
 }
 
-OPENAI_PATHS = Paths(frozenset({"/v1/chat/completions", "/v1/models"}), under=("/v1/models/",))
+_NOT_HERE = ("responses", "completions", "embeddings", "images", "audio", "files", "uploads", "batches", "moderations",
+             "fine_tuning", "assistants", "threads", "vector_stores", "conversations", "realtime")  # fmt: skip
+"""What OpenAI's packages can call besides: that it is missing is said in words that they show."""
+OPENAI_PATHS = Paths(
+    frozenset({"/v1/chat/completions", "/v1/models", *(f"/v1/{name}" for name in _NOT_HERE)}),
+    under=("/v1/chat/completions/", "/v1/models/", *(f"/v1/{name}/" for name in _NOT_HERE)),
+)
 
 
 @router.post("/v1/chat/completions", responses=_ANSWERED)
