@@ -1,7 +1,7 @@
 """The retriever service's app."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI
 
@@ -54,6 +54,8 @@ def build(settings: RetrieverSettings) -> FastAPI:
             Upstream(Stage.EMBEDDING, settings.embedding_url, token=service_token(settings)) as embedding,
             Upstream(Stage.RERANKER, settings.reranker_url, token=service_token(settings)) as reranker,
         ):
+            with suppress(StoreError):  # of which the probe tells, as long as it lasts
+                await store.warm()
             retriever = Retriever(store, embedding, Rescorer(reranker), settings)
             yield Running(retriever, probes={"store": retriever.probe})
 

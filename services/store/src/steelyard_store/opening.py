@@ -48,6 +48,14 @@ class StoreConfiguration(Protocol):
 class OpenedReader(ChunkReader, Protocol):
     """A reader that an ``async with`` closes."""
 
+    async def warm(self) -> None:
+        """Bring into memory what the first search would otherwise wait for.
+
+        Raises:
+            StoreError: as ``ChunkReader.check`` does.
+        """
+        ...
+
     async def __aenter__(self) -> Self: ...
 
     async def __aexit__(

@@ -69,6 +69,9 @@ class ArangoReader:
         _, reply = await self._run(queries.CHECK, queries.check_binds(self._address))
         return store_info(self._address, reply, self._vectors.fallback)
 
+    async def warm(self) -> None:
+        """See ``OpenedReader.warm``; the server keeps its indexes in its own memory."""
+
     async def search_vector(self, query: ArrayLike, k: int, filter: Filter) -> list[Hit]:
         """See ``ChunkReader.search_vector``."""
         checked_filter(filter)

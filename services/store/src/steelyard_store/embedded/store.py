@@ -66,7 +66,7 @@ class EmbeddedReader:
         return await self._threads.run_interruptibly(self._store.check)
 
     async def warm(self) -> None:
-        """Load the vectors into memory now, so that the first search does not wait for it."""
+        """See ``OpenedReader.warm``: load the vectors."""
         await self._threads.run_interruptibly(self._store.warm)
 
     async def search_vector(self, query: ArrayLike, k: int, filter: Filter) -> list[Hit]:
