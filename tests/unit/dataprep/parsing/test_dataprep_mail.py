@@ -165,3 +165,10 @@ def test_a_boundary_without_quotation_marks_is_read_to_its_end(kind: str) -> Non
     part = f"--{mark}\r\nContent-Type: text/plain\r\n\r\nwith boundary=----=x;\r\n"
     document = parse("m.eml", f"{head}\r\n{part}--{mark}--\r\n".encode())
     assert document.text == "Seals\n\nwith boundary=----=x;"
+
+
+def test_a_space_before_a_headers_colon_ends_no_headers() -> None:
+    message = b"From : a@example.org\r\nSubject\t: Pump\r\nContent-Type : text/plain\r\n\r\nnot : a header\r\n"
+    document = parse("a.eml", message)
+    assert document.title == "Pump"
+    assert document.text == "Pump\n\nFrom: a@example.org\n\nnot : a header\n"

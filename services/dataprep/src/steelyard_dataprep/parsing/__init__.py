@@ -7,6 +7,6 @@ from steelyard_dataprep.parsing.limits import ParseLimits
 from steelyard_dataprep.parsing.media_type import MediaType
 
 # Raise it whenever the same bytes give another ParsedDocument: stored revisions are named after it.
-PARSER_VERSION = "6"
+PARSER_VERSION = "7"
 
 __all__ = ["PARSER_VERSION", "MediaType", "PageSpan", "ParseError", "ParseLimits", "ParsedDocument", "Section", "parse"]

@@ -30,7 +30,8 @@ def parse(
     media_type, notes = detect(name, data)
     document = _by_type(media_type, name, data, limits, text_column)
     if not document.text.strip():
-        raise EmptyDocumentError(name, "holds no text")
+        passed_over = notes + document.notes
+        raise EmptyDocumentError(name, "holds no text" + (f" ({'; '.join(passed_over)})" if passed_over else ""))
     if len(document.text) > limits.max_text_chars:
         raise TooLargeError(name, f"its text is longer than {limits.max_text_chars} characters (max_text_chars)")
     if len(document.sections) > limits.max_sections:

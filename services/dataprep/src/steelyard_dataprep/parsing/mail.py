@@ -23,7 +23,11 @@ from steelyard_dataprep.parsing.webpage import parse_markup
 _END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
 _SHOWN = ("From", "To", "Cc", "Date")
 _ON_THE_WAY = ("Received", "Return-Path", "Message-ID", "MIME-Version", "Content-Type")
+_SPACED_NAME = re.compile(rb"^([!-9;-~]+)[ \t]+:", re.MULTILINE)
 _BARE_BOUNDARY = re.compile(r"(\bboundary=)([^\s\";]+)", re.IGNORECASE)
+
+_BREAKAGE = (MessageError, LookupError, ValueError, AttributeError, TypeError, RecursionError)
+"""The library promises to accept anything, and raises all of these on headers and parts that are broken."""
 
 
 class _LenientPolicy(EmailPolicy):
@@ -50,35 +54,55 @@ def parse_email(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
     """
     assembler = TextAssembler(name, limits)
     try:
-        raw = _with_headers_in_utf8(name, data)
-        message = cast("EmailMessage", BytesParser(_class=EmailMessage, policy=_POLICY).parsebytes(raw))
+        message = _message(name, data)
         headers = {header: " ".join(str(message[header]).split()) for header in ("Subject", *_SHOWN) if message[header]}
         if not headers and not any(message[header] for header in _ON_THE_WAY):
             raise CorruptDocumentError(name, "has no header that an Internet message has")
         assembler.heading(1, headers.get("Subject", ""))
         assembler.block("\n".join(f"{header}: {headers[header]}" for header in _SHOWN if header in headers))
-        _refuse_undivided(name, message)
-        texts: list[MIMEPart] = []
-        attached: list[str] = []
-        _sort(message, texts, attached)
-        notes: list[str] = [] if texts else ["the message has no text"]
-        for part in texts:
-            notes += _append(name, part, assembler)
-    except (MessageError, LookupError, ValueError, AttributeError, TypeError, RecursionError) as error:
-        # The library promises to accept anything, and raises all of these on headers and parts that are broken.
+        notes = _append_texts(name, message, assembler)
+    except _BREAKAGE as error:
         raise CorruptDocumentError(name, f"is not a readable message ({type(error).__name__}: {error})") from error
     text, sections = assembler.finish()
-    if attached:
-        notes.append(f"attachments ignored: {', '.join(attached)}")
     title = headers.get("Subject") or title_from_name(name)
-    return ParsedDocument(text, title, MediaType.EMAIL.value, sections, notes=tuple(notes))
+    return ParsedDocument(text, title, MediaType.EMAIL.value, sections, notes=notes)
 
 
-def _with_headers_in_utf8(name: str, data: bytes) -> bytes:
-    """The message with headers in one character set; the library replaces what is not UTF-8 by question marks."""
+def append_web_archive(name: str, data: bytes, assembler: TextAssembler) -> tuple[str, ...]:
+    """Append the text of a page that was saved as a MIME message (MHT); return notes on what was passed over.
+
+    Raises CorruptDocumentError, UndecodableTextError, TooLargeError.
+    """
+    try:
+        return _append_texts(name, _message(name, data), assembler)
+    except _BREAKAGE as error:
+        raise CorruptDocumentError(name, f"is not a readable web archive ({type(error).__name__}: {error})") from error
+
+
+def _message(name: str, data: bytes) -> EmailMessage:
+    """The message with headers in one character set; the library replaces what is not UTF-8 by question marks.
+
+    It also takes a header for the body's first line when a space stands before its colon, as some programs write it.
+    """
     end = _END_OF_HEADERS.search(data)
     headers = data if end is None else data[: end.start()]
-    return decode(name, headers).text.encode("utf-8") + data[len(headers) :]
+    readable = _SPACED_NAME.sub(rb"\1:", decode(name, headers).text.encode("utf-8"))
+    parser = BytesParser(_class=EmailMessage, policy=_POLICY)
+    return cast("EmailMessage", parser.parsebytes(readable + data[len(headers) :]))
+
+
+def _append_texts(name: str, message: EmailMessage, assembler: TextAssembler) -> tuple[str, ...]:
+    """Append what a mail program shows; return notes on what was passed over."""
+    _refuse_undivided(name, message)
+    texts: list[MIMEPart] = []
+    attached: list[str] = []
+    _sort(message, texts, attached)
+    notes: list[str] = [] if texts else ["the message has no text"]
+    for part in texts:
+        notes += _append(name, part, assembler)
+    if attached:
+        notes.append(f"attachments ignored: {', '.join(attached)}")
+    return tuple(notes)
 
 
 def _refuse_undivided(name: str, message: EmailMessage) -> None:

@@ -34,10 +34,7 @@ def parse_html(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
     Raises UndecodableTextError, CorruptDocumentError (also for elements nested too deeply to be read whole) and
     TooLargeError.
     """
-    declaration = _DECLARED_CHARSET.search(data[:_CHARSET_WINDOW])
-    decoded = decode(name, data, declaration[1].decode("ascii") if declaration else None)
-    source = _XML_DECLARATION.sub("", canonical_text(decoded.text))
-    root = parse_markup(name, source)
+    root, decoding_notes = _root(name, data)
     if root is None:
         return ParsedDocument("", title_from_name(name), MediaType.HTML.value, ())
     assembler = TextAssembler(name, limits)
@@ -54,8 +51,24 @@ def parse_html(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
         given_title(title) or assembler.first_heading or title_from_name(name),
         MediaType.HTML.value,
         sections,
-        notes=decoded.notes + notes_on(ignored),
+        notes=decoding_notes + notes_on(ignored),
     )
+
+
+def append_page(name: str, data: bytes, assembler: TextAssembler) -> tuple[str, ...]:
+    """Append the text of a page that is part of another document; return notes on what was passed over.
+
+    Raises as `parse_html` does.
+    """
+    root, decoding_notes = _root(name, data)
+    return decoding_notes + (notes_on(MarkupReader(assembler).read(root)) if root is not None else ())
+
+
+def _root(name: str, data: bytes) -> tuple[lxml_html.HtmlElement | None, tuple[str, ...]]:
+    """The element tree of a page, and notes on how it was decoded."""
+    declaration = _DECLARED_CHARSET.search(data[:_CHARSET_WINDOW])
+    decoded = decode(name, data, declaration[1].decode("ascii") if declaration else None)
+    return parse_markup(name, _XML_DECLARATION.sub("", canonical_text(decoded.text))), decoded.notes
 
 
 def parse_markup(name: str, source: str) -> lxml_html.HtmlElement | None:

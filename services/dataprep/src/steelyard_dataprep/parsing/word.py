@@ -11,6 +11,7 @@ import posixpath
 import zipfile
 import zlib
 from collections import Counter
+from typing import NamedTuple
 
 from lxml import etree
 
@@ -23,6 +24,7 @@ from steelyard_dataprep.parsing.media_type import MediaType
 from steelyard_dataprep.parsing.structure import TextAssembler
 from steelyard_dataprep.parsing.titles import given_title, notes_on, title_from_name
 from steelyard_dataprep.parsing.word_body import BodyReader
+from steelyard_dataprep.parsing.word_embedded import EmbeddedDocuments
 from steelyard_dataprep.parsing.word_styles import Styles
 
 _MAX_MEMBERS = 10_000
@@ -55,7 +57,7 @@ def parse_docx(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
             _refuse_bomb(name, archive, limits)
             package = _Package(name, archive)
             title = _core_title(package)
-            ignored = _read(name, package, assembler)
+            notes = _read(name, package, assembler)
     except _BREAKAGE as error:
         cause = f"{type(error).__name__}: {error}"
         raise CorruptDocumentError(name, f"is not a readable Word document ({cause})") from error
@@ -65,8 +67,16 @@ def parse_docx(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
         given_title(title) or assembler.first_heading or title_from_name(name),
         MediaType.DOCX.value,
         sections,
-        notes=notes_on(ignored),
+        notes=notes,
     )
+
+
+class _Related(NamedTuple):
+    """A part that another one names: the last word of the relationship's type, its path, and the id it is called by."""
+
+    kind: str
+    path: str
+    identifier: str
 
 
 class _Package:
@@ -90,30 +100,38 @@ class _Package:
             raise CorruptDocumentError(self._name, f"{path} declares a document type, which no Word document does")
         return root
 
-    def related(self, path: str) -> list[tuple[str, str]]:
-        """Return kind (the last word of its type) and path of the parts inside the container that `path` names."""
+    def bytes_of(self, path: str) -> bytes | None:
+        """Return a part as it is, or None if there is no such part."""
+        return self._archive.read(path) if path in self._members else None
+
+    def related(self, path: str) -> list[_Related]:
+        """Return the parts inside the container that `path` names."""
         folder, base = posixpath.split(path)
         relations = self.part(posixpath.join(folder, "_rels", base + ".rels"))
         found = []
         for relation in relations if relations is not None else ():
             if relation.get("TargetMode") != "External":
                 target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", ""))).lstrip("/")
-                found.append((relation.get("Type", "").rpartition("/")[2], target))
+                kind = relation.get("Type", "").rpartition("/")[2]
+                found.append(_Related(kind, target, relation.get("Id", "")))
         return found
 
 
-def _read(name: str, package: _Package, assembler: TextAssembler) -> Counter[str]:
-    main = next((path for kind, path in package.related("") if kind == "officeDocument"), "word/document.xml")
+def _read(name: str, package: _Package, assembler: TextAssembler) -> tuple[str, ...]:
+    """Append the text of the document; return notes on what was passed over."""
+    main = next((one.path for one in package.related("") if one.kind == "officeDocument"), "word/document.xml")
     document = package.part(main)
     if document is None:
         raise CorruptDocumentError(name, f"its main part {main} is missing")
     related = package.related(main)
-    parts = {kind: package.part(path) for kind, path in related if kind in _READ_PARTS}
+    parts = {one.kind: package.part(one.path) for one in related if one.kind in _READ_PARTS}
     styles = Styles(parts.pop("styles", None))
-    reader = BodyReader(assembler, styles, **parts)
+    paths = {one.identifier: one.path for one in related if one.kind == "aFChunk"}
+    embedded = EmbeddedDocuments(name, paths, package.part("[Content_Types].xml"), package.bytes_of)
+    reader = BodyReader(assembler, styles, embedded, **parts)
     reader.read(document)
-    unread = Counter(_UNREAD_PARTS[kind] for kind, _ in related if kind in _UNREAD_PARTS)
-    return reader.ignored + unread
+    unread = Counter(_UNREAD_PARTS[one.kind] for one in related if one.kind in _UNREAD_PARTS)
+    return notes_on(reader.ignored + unread) + reader.notes
 
 
 def _refuse_bomb(name: str, archive: zipfile.ZipFile, limits: ParseLimits) -> None:

@@ -10,6 +10,7 @@ from lxml import etree
 from steelyard_dataprep.parsing.structure import TextAssembler
 from steelyard_dataprep.parsing.superscript import mark_before
 from steelyard_dataprep.parsing.table_grid import Cell, TableGrid
+from steelyard_dataprep.parsing.word_embedded import EmbeddedDocuments
 from steelyard_dataprep.parsing.word_numbering import Numbering
 from steelyard_dataprep.parsing.word_styles import Styles, child, local_name, value
 
@@ -23,7 +24,9 @@ _SYMBOL_FONT_AREA = range(0xF000, 0xF100)
 
 
 class BodyReader:
-    """Appends a document's text to the assembler; `ignored` counts what is passed over.
+    """Appends a document's text to the assembler.
+
+    `ignored` counts what is passed over, and `notes` say more of embedded documents.
 
     Depth is bounded by the XML parser (256 levels), so the recursion is safe.
     """
@@ -32,12 +35,15 @@ class BodyReader:
         self,
         assembler: TextAssembler,
         styles: Styles,
+        embedded: EmbeddedDocuments,
         *,
         numbering: etree._Element | None = None,
         footnotes: etree._Element | None = None,
         endnotes: etree._Element | None = None,
     ) -> None:
         self.ignored: Counter[str] = Counter()
+        self.notes: tuple[str, ...] = ()
+        self._embedded = embedded
         self._assembler = assembler
         self._styles = styles
         self._numbering = Numbering(numbering)
@@ -63,7 +69,7 @@ class BodyReader:
             elif name == "tbl":
                 self._table(element)
             elif name == "altChunk":
-                self.ignored["embedded documents"] += 1
+                self._append(element)
             elif name == "AlternateContent":
                 self._flow(_alternatives(element)[:1])
             elif name not in _WITHOUT_TEXT and name not in _NOT_SHOWN:
@@ -87,11 +93,22 @@ class BodyReader:
         for box in boxes:
             self._flow(box)
 
+    def _append(self, element: etree._Element) -> None:
+        """Append the document that stands at an `altChunk`."""
+        identifier = next((held for key, held in element.items() if key.endswith("}id")), "")
+        notes = self._embedded.append(identifier, self._assembler)
+        self._last_kind = ""
+        if notes is None:
+            self.ignored["embedded documents"] += 1
+        else:
+            self.notes += notes
+
     def _table(self, table: etree._Element) -> None:
         if self._lays_out_a_page(table):
             self._flow(table)
             return
         self._last_kind = ""
+        self.ignored["embedded documents"] += sum(1 for _ in table.iter("{*}altChunk"))
         grid = TableGrid()
         for row in table.iter("{*}tr"):
             # A cell that one above it covers is there, and blank.
