@@ -121,6 +121,23 @@ def test_many_files_are_one_job_however_many_requests_they_take(
     visit(work)
 
 
+def test_a_second_file_of_one_name_is_not_sent_whichever_request_it_would_be_in(
+    stack: Stack, visit: Visit, tmp_path: Path
+) -> None:
+    first, again = tmp_path / "one" / "twin.txt", tmp_path / "other" / "twin.txt"
+    many = [tmp_path / f"twin-{number:02}.txt" for number in range(20)]
+    for path in (first, *many, again):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"The hose of {path.parent.name} {path.name} is replaced.")
+
+    async def work(page: Page) -> list[str]:
+        return await upload(page, stack.chatqna.url, first, *many, again)
+
+    said = visit(work)
+    assert [" published " in one for one in said] == [True] * 21 + [False]
+    assert "rejected invalid_request an earlier file of this upload has the same name" in said[-1]
+
+
 def test_a_file_that_is_too_large_for_any_request_is_taken_back_from_the_job(
     stack: Stack, visit: Visit, tmp_path: Path
 ) -> None:

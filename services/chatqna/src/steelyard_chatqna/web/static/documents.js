@@ -21,10 +21,13 @@ document.addEventListener("submit", (event) => {
   upload([...get("files").files], get("upload-scope").value, Number(event.target.dataset.maxMb) * 2 ** 20);
 });
 
-async function upload(files, scope, mostBytes) {
-  const rows = files.map((file) => row(file.name));
+async function upload(chosen, scope, mostBytes) {
+  const shown = chosen.map((file) => row(file.name));
   get("done").hidden = true;
-  get("uploaded").replaceChildren(...rows.map((one) => one.item));
+  get("uploaded").replaceChildren(...shown.map((one) => one.item));
+  const sendable = namedOnce(chosen, shown);
+  const files = sendable.map((index) => chosen[index]);
+  const rows = sendable.map((index) => shown[index]);
   get("uploaded-card").hidden = false;
   const stopped = (newest = sending = new AbortController());
   busy(true);
@@ -69,6 +72,17 @@ async function upload(files, scope, mostBytes) {
   // Another upload may have begun since, and has the label now.
   if (newest === stopped) get("progress-label").textContent = "Done";
   changed();
+}
+
+// The files to send, by index. Dataprep sees one request at a time, and a second file of one name replaces the first.
+function namedOnce(files, rows) {
+  const seen = new Set();
+  return [...files.keys()].filter((index) => {
+    const name = files[index].name.normalize("NFC");
+    if (!seen.has(name)) return seen.add(name);
+    rows[index].say("rejected", "invalid_request", "an earlier file of this upload has the same name, by which documents are known");
+    return false;
+  });
 }
 
 // Files in groups that fit one request, by index; a file that is too large for any stands alone.
