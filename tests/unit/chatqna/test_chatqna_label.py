@@ -26,6 +26,10 @@ def labelled(text: str = TEXT, **known: object) -> str:
         ({"page": 5, "page_end": 5}, "Bulletin Rev B, page 5"),
         ({"page": 5, "page_end": 7, "section": "Bolts"}, "Bulletin Rev B, section Bolts, page 5 to page 7"),
         ({"title": "保守点検", "section": "保守点検 > 給油"}, "保守点検, section 給油"),
+        ({"section": "Bolts > | Part | Nm |"}, "Bulletin Rev B, section Bolts, columns | Part | Nm |"),
+        ({"section": "| Part | Nm |", "page": 2}, "Bulletin Rev B, columns | Part | Nm |, page 2"),
+        ({"section": "Bulletin Rev B > | | > 5 | 2024…"}, "Bulletin Rev B, columns | | > 5 | 2024…"),
+        ({"section": "Bolts | Nm"}, "Bulletin Rev B, section Bolts | Nm"),
     ],
 )
 def test_it_names_document_section_and_page(known: dict[str, object], expected: str) -> None:
@@ -74,3 +78,13 @@ def test_a_long_name_loses_its_end_and_long_headings_lose_their_beginning_and_bo
     assert said.startswith("…")
     assert said.endswith("outer > inner")
     assert labelled(section="i" * 120) == f"Bulletin Rev B, section {'i' * 120}"
+
+
+def test_the_names_of_columns_are_whole_beside_headings_that_are_too_long() -> None:
+    columns = f"| {'c' * 190} |"
+    assert labelled(section=f"{'h' * 200} > {columns}").endswith(f"{'h' * 119}, columns {columns}")
+
+
+def test_the_names_of_columns_are_said_where_the_text_says_all_the_rest() -> None:
+    text = "# Bulletin Rev B\n\nP-1 | 24 Nm"
+    assert labelled(text, section="Bulletin Rev B > | Part | Nm |") == "Bulletin Rev B, columns | Part | Nm |"

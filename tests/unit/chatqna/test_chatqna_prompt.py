@@ -71,7 +71,10 @@ def test_a_title_that_closes_the_delimiter_gets_another_one_around_it() -> None:
 def test_the_form_of_a_prompt_is_one_of_its_mode_and_has_every_part_of_a_label(monkeypatch: pytest.MonkeyPatch) -> None:
     assert form(CitationMode.INLINE) != form(CitationMode.ATTRIBUTED) == form(CitationMode.ATTRIBUTED)
     said = form(CitationMode.ATTRIBUTED)[-1]["content"]
-    assert all(part in said for part in ("From t", "…, section …", ", page 1 to page 2:\ntext", "Question: question"))
+    assert all(
+        part in said
+        for part in ("From t", "…, section …", ", columns | c |", ", page 1 to page 2:\ntext", "Question: question")
+    )
     monkeypatch.setattr("steelyard_chatqna.label._written", _written.__wrapped__)  # what was said is remembered
     monkeypatch.setattr("steelyard_chatqna.label._PAGE", "p.")
     assert form(CitationMode.ATTRIBUTED)[-1]["content"] != said

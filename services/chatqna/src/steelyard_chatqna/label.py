@@ -14,6 +14,7 @@ from steelyard_contracts.documents import CandidateMetadata
 from .inert import inert
 
 _SECTION = "section"
+_COLUMNS = "columns"
 _PAGE = "page"
 
 _LONGEST_NAME = 120
@@ -22,6 +23,7 @@ _LONGEST_SECTION = 120
 
 _BETWEEN_HEADINGS = " > "
 _BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+_NAMES_OF_COLUMNS = re.compile(r"(?:^| > )(\| .*)$")
 _HEADING_MARK = re.compile(r"#{1,6} ")
 
 
@@ -29,7 +31,8 @@ def label(known: CandidateMetadata, text: str = "") -> str:
     """Return the label of a chunk, without what its `text` begins with: empty when that says all of it.
 
     The document is named by its title, or by its source where it has none. A name that is too long keeps its beginning;
-    headings that are too long keep their end, which is the narrower section. A function of its arguments alone.
+    headings that are too long keep their end, which is the narrower section. The names of the columns of a table that
+    goes on in the text are given whole. A function of its arguments alone.
     """
     return _written(known.title, known.source, known.section, known.page, known.page_end, text)
 
@@ -38,12 +41,15 @@ def label(known: CandidateMetadata, text: str = "") -> str:
 def _written(title: str, source: str, section: str, page: int | None, page_end: int | None, text: str) -> str:
     """Remembered, because prompt, judge and links ask for the label of one text in turn."""
     name = _line(title) or _line(source)
-    path = _unsaid([name, *_below(name, _line(section))], text)
-    if not path and page is None:
+    headings, columns = _without_columns(_line(section))
+    path = _unsaid([name, *_below(name, headings)], text)
+    if not path and page is None and not columns:
         return ""
     parts = [_beginning(name)]
     if len(path) > 1:
         parts.append(f"{_SECTION} {_end(_BETWEEN_HEADINGS.join(path[1:]))}")
+    if columns:
+        parts.append(f"{_COLUMNS} {columns}")
     if page is not None:
         parts.append(_pages(page, page_end))
     return inert(", ".join(parts))
@@ -51,6 +57,12 @@ def _written(title: str, source: str, section: str, page: int | None, page_end: 
 
 def _line(text: str) -> str:
     return _BLANK.sub(" ", text).strip()
+
+
+def _without_columns(section: str) -> tuple[str, str]:
+    """The headings, and the names of columns that dataprep puts behind them, between bars."""
+    found = _NAMES_OF_COLUMNS.search(section)
+    return (section, "") if found is None else (section[: found.start()], found[1])
 
 
 def _below(name: str, section: str) -> list[str]:

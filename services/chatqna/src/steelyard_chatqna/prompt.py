@@ -30,7 +30,7 @@ _SAMPLE = Chunk(
     "text",
     CandidateMetadata(
         chunk_id="sample", document_id="sample", revision="1", source="file", title="t" * 200,
-        section="s > " * 50 + "s", char_start=0, char_end=4, page=1, page_end=2, scope="sample",
+        section="s > " * 50 + "s > | c |", char_start=0, char_end=4, page=1, page_end=2, scope="sample",
     ),
 )  # fmt: skip
 _DELIMITER = "context"

@@ -258,3 +258,35 @@ def test_contradictory_limits_are_refused(max_tokens: int, overlap: int) -> None
 def test_a_character_above_the_limit_is_refused() -> None:
     with pytest.raises(ChunkingError, match=r"U\+2696"):
         chunk(plain("⚖"), utf8_length, max_tokens=2)
+
+
+ROWS = [(f"P-{number}", f"{number} Nm") for number in range(1, 30)]
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("a.md", "# T\n\nBefore | it.\n\n| Part | Torque |\n|---|---|\n"
+         + "".join(f"| {part} | {torque} |\n" for part, torque in ROWS) + "\nAfter the table. " * 20),
+        ("a.html", "<h1>T</h1><p>Before | it.<table><tr><th>Part<th>Torque</tr>"
+         + "".join(f"<tr><td>{part}<td>{torque}</tr>" for part, torque in ROWS) + "</table>"
+         + "<p>After the table. " * 20),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("overlap", [0, 10])
+def test_a_chunk_that_begins_in_a_tables_rows_knows_their_columns(name: str, source: str, overlap: int) -> None:
+    document = parse(name, source.encode())
+    chunks = chunk(document, len, max_tokens=60, overlap_tokens=overlap)
+    texts = {piece.ordinal: document.text[piece.char_start : piece.char_end] for piece in chunks}
+    going_on = [piece for piece in chunks if texts[piece.ordinal].lstrip("| ").startswith("P-")]
+    assert len(going_on) >= 5
+    assert {piece.columns for piece in going_on} == {"| Part | Torque |"}
+    others = {piece.columns for piece in chunks if texts[piece.ordinal].startswith(("# T", "T\n", "After"))}
+    assert others == {""}
+
+
+def test_the_names_of_columns_that_are_too_long_are_cut_visibly() -> None:
+    rows = "".join(f"| {number} | b |\n" for number in range(200))
+    document = parse("a.md", f"| {'n' * 300} | b |\n|---|---|\n{rows}".encode())
+    columns = chunk(document, len, max_tokens=400)[-1].columns
+    assert (columns[:5], columns[-1], len(columns)) == ("| nnn", "…", 200)

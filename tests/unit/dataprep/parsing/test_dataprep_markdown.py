@@ -75,3 +75,20 @@ def test_without_headings_there_is_one_section_and_the_name_is_the_title() -> No
 def test_levels_that_are_skipped_do_not_break_the_path() -> None:
     document = parse("a.md", b"### Deep\n# Top\n#### Deeper\n## Middle\n")
     assert [section.path for section in document.sections] == [(), (), ("Top",), ("Top",)]
+
+
+def test_tables_are_found_with_the_row_that_names_their_columns() -> None:
+    source = "---\ntitle: T\n---\n# H\n\n a | b\n--|:-:\n1 | 2\n\n```\n| c | d |\n|---|---|\n```\n\n| e |\n|---|"
+    document = parse("a.md", source.encode())
+    assert document.text == source
+    spans = [(table.char_start, table.body_start, table.char_end) for table in document.tables]
+    assert [(source[start:body], source[body:end]) for start, body, end in spans] == [
+        (" a | b\n", "--|:-:\n1 | 2\n"),
+        ("| e |\n", "|---|"),
+    ]
+
+
+def test_a_heading_underlined_below_a_bar_is_no_table() -> None:
+    document = parse("a.md", b"Bolts | Nuts\n---\ntext\n")
+    assert [section.title for section in document.sections] == ["Bolts | Nuts"]
+    assert document.tables == ()

@@ -195,3 +195,27 @@ def test_what_was_entered_into_a_form_is_not_read_and_noted() -> None:
         "a.html", b"<p>a<input value=b><textarea>c</textarea><input type=hidden value=d><button>e</button>"
     )
     assert (document.text, document.notes) == ("a", ("form controls ignored: 2",))
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("<tr><th>a<th>b</tr><tr><td>1<td>2</tr>", [("a | b", "\n1 | 2")]),
+        ("<thead><tr><td>a<td>b</tr></thead><tr><td>1<td>2</tr>", [("a | b", "\n1 | 2")]),
+        (
+            "<tr><th><th colspan=2>x</tr><tr><th>a<th>b<th>c</tr><tr><td>1<td>2<td>3</tr>",
+            [(" | x\na | b | c", "\n1 | 2 | 3")],
+        ),
+        (
+            "<tr><th>a<th>b</tr><tr><th>g<th>h</tr><tr><td>1<td>2</tr><tr><th>x<th>y</tr>",
+            [("a | b\ng | h", "\n1 | 2\nx | y")],
+        ),
+        ("<tr><th>a<td>1</tr><tr><th>b<td>2</tr>", []),
+        ("<tr><td>a<td>b</tr><tr><th>c<th>d</tr>", []),
+        ("<tr><th>Title</tr><tr><td>1<td>2</tr>", []),
+    ],
+)
+def test_the_rows_that_name_a_tables_columns_are_found(rows: str, expected: list[tuple[str, str]]) -> None:
+    document = parse("a.html", f"<p>before<table>{rows}</table><table><tr><td>other<td>table</tr></table>".encode())
+    spans = [(table.char_start, table.body_start, table.char_end) for table in document.tables]
+    assert [(document.text[start:body], document.text[body:end]) for start, body, end in spans] == expected

@@ -296,3 +296,35 @@ def test_the_rows_of_a_table_have_the_numbers_that_word_shows(make_docx: MakeDoc
     )
     document = parse("a.docx", with_lists(make_docx, f"<w:tbl>{rows}</w:tbl>{numbered('lock', 80)}"))
     assert document.text.removesuffix("1. y").rstrip() == "1. | open\n2. | close\n\n3. lock"
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [(("Part", "Torque"), "Part | Torque"), (("Part", "2024"), ""), (("", "Torque"), " | Torque")],
+)
+def test_the_first_row_that_word_marks_names_the_columns_unless_it_has_numbers(
+    make_docx: MakeDocx, first: tuple[str, str], expected: str
+) -> None:
+    def build(document: Document) -> None:
+        table = document.add_table(2, 2)
+        for index, text in enumerate([*first, "P-1", "24"]):
+            table.cell(index // 2, index % 2).text = text
+
+    document = parse("a.docx", make_docx(build))
+    assert "".join(document.text[table.char_start : table.body_start] for table in document.tables) == expected
+
+
+@pytest.mark.parametrize(("look", "found"), [('w:val="04A0"', 1), ('w:val="0480"', 0), ('w:firstRow="0"', 0), ("", 0)])
+def test_a_row_that_is_repeated_on_each_page_names_the_columns(make_docx: MakeDocx, look: str, found: int) -> None:
+    def rows(properties: str) -> str:
+        cells = ("".join(f"<w:tc><w:p>{run(text)}</w:p></w:tc>" for text in row) for row in (("a", "b"), ("c", "d")))
+        first, second = (f"{cell}</w:tr>" for cell in cells)
+        return f"<w:tr>{properties}{first}<w:tr>{second}"
+
+    table = f"<w:tbl><w:tblPr><w:tblLook {look}/></w:tblPr>"
+    marked = parse(
+        "a.docx", with_body(make_docx(lambda d: d.add_paragraph("x") and None), f"{table}{rows('')}</w:tbl>")
+    )
+    assert len(marked.tables) == found
+    repeated = f"{table}{rows('<w:trPr><w:tblHeader/></w:trPr>')}</w:tbl>"
+    assert len(parse("a.docx", with_body(make_docx(lambda d: d.add_paragraph("x") and None), repeated)).tables) == 1

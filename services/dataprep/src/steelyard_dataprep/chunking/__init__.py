@@ -5,6 +5,6 @@ from steelyard_dataprep.chunking.chunker import chunk
 from steelyard_dataprep.chunking.spans import ChunkingError, ChunkSpan
 
 # Raise it whenever the same document gives other chunks or another tree: stored revisions are named after it.
-CHUNKER_VERSION = "3"
+CHUNKER_VERSION = "4"
 
 __all__ = ["CHUNKER_VERSION", "ChunkSpan", "ChunkingError", "abstract", "chunk"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +14,7 @@ from steelyard_dataprep.chunking.spans import ChunkingError, ChunkSpan
 from steelyard_dataprep.chunking.splitter import Sizer, SpanSplitter
 from steelyard_dataprep.chunking.wrapping import without_wrapping
 from steelyard_dataprep.parsing.document import ParsedDocument
+from steelyard_dataprep.parsing.titles import label
 
 _CHARS_PER_TOKEN = 8
 _REMEMBERED_SIZES = 64
@@ -56,6 +57,7 @@ def chunk(
     sizer = Sizer(count, max_tokens, limit)
     splitter = SpanSplitter(document.text, without_wrapping(document.text))
     section_starts = [section.char_start for section in document.sections]
+    table_starts = [table.char_start for table in document.tables]
     page_starts = [page.char_start for page in document.pages]
     spans = (span for unit in _units(document) for span in _split_unit(splitter, unit, sizer, overlap_tokens))
     chunks = []
@@ -65,12 +67,26 @@ def chunk(
         section = document.sections[index]
         path = (*section.path, section.title) if section.level > 0 else section.path
         first, last = (_page(document, page_starts, position) for position in (start, end - 1))
-        chunks.append(ChunkSpan(ordinal, start, end, count(document.text[start:end]), index, path, first, last))
+        tokens = count(document.text[start:end])
+        columns = _columns(document, table_starts, start)
+        chunks.append(ChunkSpan(ordinal, start, end, tokens, index, path, first, last, columns))
     return tuple(chunks)
 
 
 def _page(document: ParsedDocument, page_starts: list[int], position: int) -> int | None:
     return document.pages[bisect_right(page_starts, position) - 1].number if page_starts else None
+
+
+def _columns(document: ParsedDocument, table_starts: list[int], position: int) -> str:
+    """The names of the columns of the table that goes on at `position`, on one line between bars."""
+    index = bisect_left(table_starts, position) - 1
+    if index < 0 or position >= document.tables[index].char_end:
+        return ""
+    table = document.tables[index]
+    rows = document.text[table.char_start : table.body_start].rstrip("\n").split("\n")
+    # Markdown may write the outer bars, the other formats' texts have bars between cells alone.
+    rows = [row if row.strip()[:1] == row.strip()[-1:] == "|" else f"| {row} |" for row in rows]
+    return label(" ".join(rows))
 
 
 def _units(document: ParsedDocument) -> Iterator[_Unit]:

@@ -16,7 +16,8 @@ class ChunkSpan:
     `tokens` is its length in the counter it was sized with. `section` indexes the document's sections;
     `section_path` is that section's headings, outermost first, with its own (empty for text before the first
     heading). `page` and `page_end` are the pages, from 1, on which the chunk begins and ends; None for formats without
-    pages.
+    pages. `columns` are the names of the columns of the table in whose rows the chunk begins, where it begins behind
+    them: `| Part | Torque |`; else empty.
     """
 
     ordinal: int
@@ -27,3 +28,4 @@ class ChunkSpan:
     section_path: tuple[str, ...]
     page: int | None
     page_end: int | None
+    columns: str = ""

@@ -32,11 +32,21 @@ class PageSpan:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """A table; its first rows, `[char_start, body_start)` of the text, name the columns of those up to `char_end`."""
+
+    char_start: int
+    body_start: int
+    char_end: int
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedDocument:
     """The stored text and its structure.
 
     `sections` partition `text`: they are in order, touch each other and cover every code point. `pages` is empty
-    for formats without pages. `notes` say what was ignored or assumed, one sentence each.
+    for formats without pages. `notes` say what was ignored or assumed, one sentence each. `tables` are those with a row
+    of column names, in order.
 
     Raises ValueError if a span does not fit the text, so that no later stage has to look again.
     """
@@ -47,6 +57,7 @@ class ParsedDocument:
     sections: tuple[Section, ...]
     pages: tuple[PageSpan, ...] = ()
     notes: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
 
     def __post_init__(self) -> None:
         position = 0
@@ -61,3 +72,8 @@ class ParsedDocument:
             if not position <= page.char_start <= page.char_end <= len(self.text):
                 raise ValueError(f"page {page.number} at {page.char_start} does not follow {position}")
             position = page.char_end
+        position = 0
+        for table in self.tables:
+            if not position <= table.char_start < table.body_start <= table.char_end <= len(self.text):
+                raise ValueError(f"the table at {table.char_start} does not follow {position}")
+            position = table.char_end

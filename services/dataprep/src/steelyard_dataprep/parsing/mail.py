@@ -65,7 +65,7 @@ def parse_email(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
         raise CorruptDocumentError(name, f"is not a readable message ({type(error).__name__}: {error})") from error
     text, sections = assembler.finish()
     title = headers.get("Subject") or title_from_name(name)
-    return ParsedDocument(text, title, MediaType.EMAIL.value, sections, notes=notes)
+    return ParsedDocument(text, title, MediaType.EMAIL.value, sections, notes=notes, tables=assembler.tables)
 
 
 def append_web_archive(name: str, data: bytes, assembler: TextAssembler) -> tuple[str, ...]:

@@ -45,6 +45,7 @@ class MarkupReader:
         self._keep_boilerplate = keep_boilerplate
         self._inline: list[str] = []
         self._cells: list[Cell] | None = None
+        self._names = False
         self._spans = (1, 1)
         self._grid = TableGrid()
         self._data_table: etree._Element | None = None
@@ -122,7 +123,7 @@ class MarkupReader:
         if tag == "table" and self._data_table is None and not _lays_out_a_page(element):
             self._data_table, self._grid = element, TableGrid()
         elif tag == "tr" and self._data_table is not None:
-            self._cells = []
+            self._cells, self._names = [], _names_columns(element)
         elif tag == "li":
             self._bullet = self._bullet_of(element)
         elif tag == "br":
@@ -163,7 +164,8 @@ class MarkupReader:
             self._end_cell(keep_blank=False)
             cells, self._cells = self._grid.row(self._cells or ()), None
             if any(cells):
-                self._emit(" | ".join(cells), "row")
+                self._assembler.row(" | ".join(cells), first=self._last_kind != "row", names_columns=self._names)
+                self._last_kind = "row"
         elif tag in _BLOCKS:
             self._inline.append(" ")
 
@@ -206,7 +208,7 @@ class MarkupReader:
             self._emit(text, "paragraph")
 
     def _emit(self, text: str, kind: str) -> None:
-        tight = kind == self._last_kind and kind in {"item", "row"}
+        tight = kind == self._last_kind == "item"
         self._assembler.block(text, "\n" if tight else "\n\n")
         self._last_kind = kind
 
@@ -220,6 +222,13 @@ def _is_bare_reading(element: etree._Element) -> bool:
 def _span(cell: etree._Element, name: str) -> int:
     given = cell.get(name, "1").strip()
     return int(given) if re.fullmatch("[0-9]{1,5}", given) else 1
+
+
+def _names_columns(row: etree._Element) -> bool:
+    """Whether a row says that it names what stands below it: one of two cells or more, all of them headings."""
+    cells = [cell.tag for cell in row if cell.tag in _CELLS]
+    parent = row.getparent()
+    return len(cells) > 1 and (set(cells) == {"th"} or (parent is not None and parent.tag == "thead"))
 
 
 def _lays_out_a_page(table: etree._Element) -> bool:

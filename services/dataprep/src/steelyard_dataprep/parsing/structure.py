@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from steelyard_dataprep.parsing.canonical import canonical_text
-from steelyard_dataprep.parsing.document import Section
+from steelyard_dataprep.parsing.document import Section, Table
 from steelyard_dataprep.parsing.errors import TooLargeError
 from steelyard_dataprep.parsing.limits import ParseLimits
 from steelyard_dataprep.parsing.titles import label
@@ -47,6 +47,7 @@ class TextAssembler:
         self._parts: list[str] = []
         self._length = 0
         self._headings: list[Heading] = []
+        self._tables: list[Table] = []
 
     def block(self, text: str, separator: str = "\n\n") -> None:
         """Append a block, `separator` before it; blank blocks are skipped.
@@ -54,6 +55,19 @@ class TextAssembler:
         Raises TooLargeError when the text, or with the other methods the number of sections, exceeds its limit.
         """
         self._append(text, separator)
+
+    def row(self, text: str, *, first: bool, names_columns: bool) -> None:
+        """Append a row of a table; only its first rows can name its columns."""
+        last = self._tables[-1] if self._tables else None
+        span = self._append(text, "\n\n" if first else "\n")
+        if span is None:
+            return
+        goes_on = not first and last is not None and last.char_end == span[0] - 1
+        if names_columns and first:
+            self._tables.append(Table(*span, span[1]))
+        elif last is not None and goes_on:
+            still_names = names_columns and last.body_start == last.char_end
+            self._tables[-1] = Table(last.char_start, span[1] if still_names else last.body_start, span[1])
 
     def heading(self, level: int, title: str) -> None:
         """Append a heading line, which opens a section; a blank one is skipped."""
@@ -71,6 +85,11 @@ class TextAssembler:
         """Return the text and its sections."""
         text = "".join(self._parts)
         return text, sections_from(self._headings, len(text))
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables so far that have a row of column names."""
+        return tuple(self._tables)
 
     @property
     def first_heading(self) -> str:

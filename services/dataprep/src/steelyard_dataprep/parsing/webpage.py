@@ -52,6 +52,7 @@ def parse_html(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
         MediaType.HTML.value,
         sections,
         notes=decoding_notes + notes_on(ignored),
+        tables=assembler.tables,
     )
 
 

@@ -68,6 +68,7 @@ def parse_docx(name: str, data: bytes, limits: ParseLimits) -> ParsedDocument:
         MediaType.DOCX.value,
         sections,
         notes=notes,
+        tables=assembler.tables,
     )
 
 

@@ -12,7 +12,7 @@ from steelyard_dataprep.parsing.superscript import mark_before
 from steelyard_dataprep.parsing.table_grid import Cell, TableGrid
 from steelyard_dataprep.parsing.word_embedded import EmbeddedDocuments
 from steelyard_dataprep.parsing.word_numbering import Numbering
-from steelyard_dataprep.parsing.word_styles import Styles, child, local_name, value
+from steelyard_dataprep.parsing.word_styles import Styles, attribute, child, local_name, value
 
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
 _WITHOUT_TEXT = frozenset({"pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sectPr", "sdtPr", "sdtEndPr", "rubyPr"})
@@ -20,6 +20,7 @@ _WITHOUT_TEXT = frozenset({"pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "se
 _NOT_SHOWN = frozenset({"del", "moveFrom", "instrText", "delText", "delInstrText", "rt"})
 _FALSE = frozenset({"0", "false", "off"})
 _DRAWN = {"chart": "charts", "relIds": "diagrams", "OLEObject": "embedded objects"}
+_FIRST_ROW = 0x20
 _SYMBOL_FONT_AREA = range(0xF000, 0xF100)
 
 
@@ -110,11 +111,17 @@ class BodyReader:
         self._last_kind = ""
         self.ignored["embedded documents"] += sum(1 for _ in table.iter("{*}altChunk"))
         grid = TableGrid()
+        marked = _marks_first_row(table)
         for row in table.iter("{*}tr"):
             # A cell that one above it covers is there, and blank.
             cells = grid.row(Cell(self._flat(cell).strip(), _columns_of(cell)) for cell in row.iter("{*}tc"))
             if any(cells) and child(row, "trPr", "del") is None:
-                self._emit(" | ".join(cells), "row")
+                text, first = " | ".join(cells), self._last_kind != "row"
+                declared = _is_set(row, "tblHeader", "trPr")
+                # Word marks the first row of every table that it makes; one with numbers holds values more often.
+                names = declared or (marked and first and not any(map(str.isdigit, text)))
+                self._assembler.row(text, first=first, names_columns=names and len(cells) > 1)
+                self._last_kind = "row"
         self._last_kind = ""
 
     def _lays_out_a_page(self, table: etree._Element) -> bool:
@@ -193,14 +200,23 @@ class BodyReader:
         return f"[{number}]"
 
     def _emit(self, text: str, kind: str) -> None:
-        tight = kind == self._last_kind and kind in {"item", "row", "note"}
+        tight = kind == self._last_kind and kind in {"item", "note"}
         self._assembler.block(text, "\n" if tight else "\n\n")
         self._last_kind = kind
 
 
-def _is_set(run: etree._Element, name: str) -> bool:
-    given = child(run, "rPr", name)
+def _is_set(element: etree._Element, name: str, properties: str = "rPr") -> bool:
+    given = child(element, properties, name)
     return given is not None and (value(given) or "true") not in _FALSE
+
+
+def _marks_first_row(table: etree._Element) -> bool:
+    look = child(table, "tblPr", "tblLook")
+    if look is None:
+        return False
+    given = attribute(look, "firstRow")
+    # Word 2007 has one number for all such marks.
+    return given not in _FALSE if given else bool(int(value(look) or "0", 16) & _FIRST_ROW)
 
 
 def _is_raised(run: etree._Element) -> bool:

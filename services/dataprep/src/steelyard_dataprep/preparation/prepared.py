@@ -22,8 +22,9 @@ class ChunkSize:
 class PreparedChunk:
     """The code points `[char_start, char_end)` of the text, `tokens` long.
 
-    `section` holds the headings above it, outermost first. `page` and `page_end` count from 1 and are None for formats
-    without pages. `above` indexes the branch over it.
+    `section` holds the headings above it, outermost first, and behind them the names of the columns of a table that
+    goes on in it. `page` and `page_end` count from 1 and are None for formats without pages. `above`
+    indexes the branch over it.
     """
 
     char_start: int
@@ -73,7 +74,7 @@ def prepare(parsed: ParsedDocument, count_tokens: TokenCounter, size: ChunkSize)
             span.char_start,
             span.char_end,
             span.tokens,
-            " > ".join(span.section_path),
+            " > ".join(filter(None, (*span.section_path, span.columns))),
             span.page,
             span.page_end,
             above,
