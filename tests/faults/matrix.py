@@ -67,8 +67,9 @@ class Cell:
 class Report:
     """What happened in all cells.
 
-    `collateral` are the healthy requests that got an honest error, because the connection that they shared broke under
-    them; `overshoots_ms` are by how much each of the requests with a deadline missed it, below 0 for those in time.
+    `collateral` are the requests that got an honest error of a neighbour which was healthy, because a connection that
+    they shared with others broke under them; `overshoots_ms` are by how much each of the requests with a deadline
+    missed it, below 0 for those in time.
     """
 
     cells: int = 0
@@ -89,6 +90,14 @@ def cells(seed: int, *, semantic: bool = True) -> list[Cell]:
     made += [Cell("none", None, seed * 10_000 + number, chosen.random() < 0.5) for number in range(len(made) // 2)]
     chosen.shuffle(made)
     return made
+
+
+def is_collateral(cell: Cell, verdict: Verdict) -> bool:
+    """Whether the error is another neighbour's than the one that the cell breaks."""
+    if verdict.kind != "error":
+        return False
+    of_another = "upstream_" in verdict.detail and not verdict.detail.endswith(" reranker")
+    return cell.fault is None or (cell.edge == "reranker" and of_another)
 
 
 def allowed(cell: Cell, verdict: Verdict) -> bool:
@@ -176,7 +185,7 @@ async def run(url: str, work: list[Cell]) -> Report:
             report.verdicts[verdict.kind] += 1
             if cell.hurried:
                 report.overshoots_ms.append(took * 1000 - cell.deadline_ms)
-            if cell.fault is None and verdict.kind == "error":
+            if is_collateral(cell, verdict):
                 report.collateral.append(f"{cell.request_id}: {verdict.detail}")
             elif not allowed(cell, verdict):
                 report.violations.append(f"{cell.request_id} stream={cell.stream}: {verdict.kind}: {verdict.detail}")

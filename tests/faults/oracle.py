@@ -58,8 +58,10 @@ def judge(topic: str, asked: str, status: int, body: bytes, *, stream: bool) -> 
     """Judge a reply to `asked`. Whatever claims to be an answer must be the whole answer to this very question."""
     if status != 200:
         problem = json.loads(body)
-        code = problem.get("error", problem).get("code")
-        return Verdict("error", f"{status} {code}") if code else Verdict("an error without a code", str(status))
+        said = problem.get("error", problem)
+        if not said.get("code") or not said.get("stage"):
+            return Verdict("an error without a code or a stage", str(status))
+        return Verdict("error", f"{status} {said['code']} {said['stage']}")
     if stream:
         events = [one.removeprefix("data: ") for one in body.decode().split("\n\n") if one]
         chunks = [json.loads(one) for one in events if one != "[DONE]"]

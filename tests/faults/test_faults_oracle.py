@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.faults.matrix import Cell, is_collateral
 from tests.faults.oracle import Verdict, judge
 
 ASKED = "What? Q-1234567890"
@@ -52,3 +53,20 @@ def test_a_stream_that_ends_in_a_wrong_way(events: str) -> None:
 def test_an_error_in_the_stream_is_an_error() -> None:
     body = b'data: {"choices": []}\n\ndata: {"error": {"code": "x"}}\n\n'
     assert judge("seal", ASKED, 200, body, stream=True) == Verdict("error", "in the stream: x")
+
+
+@pytest.mark.parametrize(
+    ("edge", "fault", "verdict", "collateral"),
+    [
+        ("none", None, Verdict("error", "502 upstream_bad_reply llm"), True),
+        ("none", None, Verdict("right"), False),
+        ("reranker", "close_at_once", Verdict("error", "502 upstream_bad_reply llm"), True),
+        ("reranker", "close_at_once", Verdict("error", "502 upstream_bad_reply reranker"), False),
+        ("reranker", "close_at_once", Verdict("error", "500 internal gateway"), False),
+        ("retriever", "close_at_once", Verdict("error", "502 upstream_bad_reply llm"), False),
+    ],
+)
+def test_an_error_is_collateral_only_where_another_neighbour_failed(
+    edge: str, fault: str | None, verdict: Verdict, collateral: bool
+) -> None:
+    assert is_collateral(Cell(edge, fault, 0, stream=False), verdict) is collateral
