@@ -7,10 +7,11 @@ ANSIBLE := .venv-ansible
 COLLECTIONS := community/docker community/library_inventory_filtering_v1 ansible/posix community/general
 # Not below the repository: the path of a socket may have 107 characters.
 LAB     ?= /tmp/steelyard-lab
+TEST_MODEL := smollm2-135m-instruct
 EDITABLE := $(foreach d,$(DISTS),-e services/$(d))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models demo test lint types imports unit deploy-test deploy-lint lab-test clients-test fuzz faults interference bench lock \
+.PHONY: help setup models test-models demo test lint types imports unit deploy-test deploy-lint lab-test clients-test fuzz faults interference bench lock \
   generate clean
 
 help: ## Print this help
@@ -30,7 +31,10 @@ models: setup ## Fetch and verify the model files of the embedded default
 demo: models ## Start the stack, ingest the demo corpus, ask a question, show its ledger, stop
 	$(BIN)/python examples/demo.py
 
-test: models lint types imports ## Set up and run everything that a change must pass
+test-models: models ## Fetch besides the small language model that only tests run
+	$(BIN)/steelyard models fetch $(TEST_MODEL)
+
+test: test-models lint types imports ## Set up and run everything that a change must pass
 	$(BIN)/pytest tests
 
 lint: setup ## Check style and format
