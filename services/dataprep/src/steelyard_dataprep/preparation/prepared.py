@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from steelyard_dataprep.chunking import chunk
 from steelyard_dataprep.chunking.counter import TokenCounter
+from steelyard_dataprep.chunking.readable import has_unread_word
 from steelyard_dataprep.outline import Branch, outline
 from steelyard_dataprep.parsing import ParsedDocument
 
@@ -81,4 +82,6 @@ def prepare(parsed: ParsedDocument, count_tokens: TokenCounter, size: ChunkSize)
         )
         for span, above in zip(spans, tree.above, strict=True)
     )
-    return PreparedDocument(parsed.text, parsed.title, parsed.media_type, parsed.notes, chunks, tree.branches)
+    unread = sum(has_unread_word(parsed.text[one.char_start : one.char_end], count_tokens) for one in chunks)
+    said = (f"chunks with words too long for the embedding model to read: {unread}",) if unread else ()
+    return PreparedDocument(parsed.text, parsed.title, parsed.media_type, parsed.notes + said, chunks, tree.branches)
