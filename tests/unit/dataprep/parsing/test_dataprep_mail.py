@@ -172,3 +172,15 @@ def test_a_space_before_a_headers_colon_ends_no_headers() -> None:
     document = parse("a.eml", message)
     assert document.title == "Pump"
     assert document.text == "Pump\n\nFrom: a@example.org\n\nnot : a header\n"
+
+
+def test_what_follows_headers_that_break_off_stays_as_it_was_written() -> None:
+    document = parse("Seals.eml", b"From: a@b\r\nno header at all\r\nPrice : 5\r\n\r\nbody")
+    assert "no header at all\nPrice : 5\n\nbody" in document.text
+
+
+@pytest.mark.parametrize("space", ["\t", "  "])
+def test_a_header_whose_name_stands_apart_from_its_colon_is_read_folded_too(space: str) -> None:
+    lines = [f"Subject{space}: Seals", " of : steel", "From: a@b", f"Date{space}: 1 May 2026", "", "Price : 5"]
+    document = parse("m.eml", "\n".join(lines).encode())
+    assert document.text == "Seals of : steel\n\nFrom: a@b\nDate: 1 May 2026\n\nPrice : 5"

@@ -23,7 +23,8 @@ from steelyard_dataprep.parsing.webpage import parse_markup
 _END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
 _SHOWN = ("From", "To", "Cc", "Date")
 _ON_THE_WAY = ("Received", "Return-Path", "Message-ID", "MIME-Version", "Content-Type")
-_SPACED_NAME = re.compile(rb"^([!-9;-~]+)[ \t]+:", re.MULTILINE)
+_SPACED_NAME = re.compile(rb"([!-9;-~]+)[ \t]+:")
+_HEADER_LINE = re.compile(rb"From |[!-9;-~]+:|[ \t]")
 _BARE_BOUNDARY = re.compile(r"(\bboundary=)([^\s\";]+)", re.IGNORECASE)
 
 _BREAKAGE = (MessageError, LookupError, ValueError, AttributeError, TypeError, RecursionError)
@@ -86,9 +87,21 @@ def _message(name: str, data: bytes) -> EmailMessage:
     """
     end = _END_OF_HEADERS.search(data)
     headers = data if end is None else data[: end.start()]
-    readable = _SPACED_NAME.sub(rb"\1:", decode(name, headers).text.encode("utf-8"))
+    readable = _without_spaces_before_colons(decode(name, headers).text.encode("utf-8"))
     parser = BytesParser(_class=EmailMessage, policy=_POLICY)
     return cast("EmailMessage", parser.parsebytes(readable + data[len(headers) :]))
+
+
+def _without_spaces_before_colons(headers: bytes) -> bytes:
+    """The headers with each name right before its colon; text behind a line that is none stays as it is."""
+    lines = headers.split(b"\n")
+    for index, line in enumerate(lines):
+        spaced = _SPACED_NAME.match(line)
+        if spaced is not None:
+            lines[index] = spaced[1] + b":" + line[spaced.end() :]
+        elif _HEADER_LINE.match(line) is None:
+            break
+    return b"\n".join(lines)
 
 
 def _append_texts(name: str, message: EmailMessage, assembler: TextAssembler) -> tuple[str, ...]:
