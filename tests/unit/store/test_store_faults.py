@@ -20,9 +20,9 @@ from steelyard_store import (
 )
 from steelyard_store.embedded import audit, create
 from steelyard_store.embedded.connections import ConnectionPool, FileIdentity
-from steelyard_store.embedded.faults import typed_errors
 from steelyard_store.embedded.reading import EmbeddedReading
 from steelyard_store.embedded.writing import EmbeddedWriting
+from steelyard_store.sqlite import typed_errors
 from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication
 
 QUERY = np.ones(DIMENSION, dtype=np.float32)

@@ -247,7 +247,7 @@ def test_a_file_that_is_none_of_ours_is_a_typed_error(opened: Callable[[], JobSt
     path.parent.mkdir()
     path.write_bytes(b"no database" * 1000)
     store = opened()
-    with pytest.raises(StoreCorrupt, match=str(path)):
+    with pytest.raises(StoreCorrupt, match=f"job store {path}: the file is not a job store"):
         add(store, "j")
     path.unlink()
     add(store, "j")

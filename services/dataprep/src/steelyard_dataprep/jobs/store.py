@@ -12,9 +12,8 @@ from typing import Any
 from steelyard_contracts.dataprep import FileError, FileResult, Job, JobList, JobSummary
 from steelyard_contracts.enums import FileStatus, JobState
 from steelyard_contracts.errors import ErrorCode
-from steelyard_store.embedded.faults import typed_errors
-from steelyard_store.embedded.transactions import immediate
 from steelyard_store.errors import StoreClosed
+from steelyard_store.sqlite import immediate, typed_errors
 
 from .lease import Lease
 from .tally import Tally
@@ -26,6 +25,7 @@ MOST_FILES = 100_000
 """Files whose results are remembered; beyond that the oldest jobs are forgotten, each as a whole."""
 
 _BUSY_TIMEOUT_S = 5.0
+_REMEDY = "move it away: its jobs are forgotten, the documents stay"
 _DIED = FileError(
     code=ErrorCode.INTERRUPTED,
     detail="dataprep ended while the job ran; send the files again that have no result",
@@ -240,7 +240,7 @@ class JobStore:
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[sqlite3.Connection, Lease]]:
-        with self._lock, typed_errors(self._path):
+        with self._lock, typed_errors(self._path, noun="job store", remedy=_REMEDY):
             if self._closed:
                 raise StoreClosed(f"the handle on the jobs {self._path} is closed")
             if self._lease is None:

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from steelyard_store.embedded.faults import typed_errors
 from steelyard_store.embedded.interruption import interruptible
 from steelyard_store.embedded.schema import INSTANCES_DDL, check_not_foreign, check_schema
 from steelyard_store.errors import StoreClosed, StoreError, StoreNotInitialised
+from steelyard_store.sqlite import typed_errors
 
 Role = Literal["reader", "writer", "creator"]
 FileIdentity = tuple[int, int]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard_store.embedded.connections import open_connection
-from steelyard_store.embedded.faults import typed_errors
 from steelyard_store.embedded.schema import SCHEMA_VERSION, upgrade_schema
-from steelyard_store.embedded.transactions import immediate
 from steelyard_store.errors import StoreNotInitialised
+from steelyard_store.sqlite import immediate, typed_errors
 
 
 def upgrade(path: Path, busy_timeout_s: float = 10.0) -> list[str]:

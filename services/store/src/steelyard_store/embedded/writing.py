@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from steelyard_store import terms
 from steelyard_store.embedded import nodes, rows
 from steelyard_store.embedded.connections import ConnectionPool, open_connection
-from steelyard_store.embedded.faults import typed_errors
 from steelyard_store.embedded.schema import (
     DELETIONS_DDL,
     SCHEMA_VERSION,
@@ -23,7 +22,6 @@ from steelyard_store.embedded.schema import (
     create_schema,
     read_meta,
 )
-from steelyard_store.embedded.transactions import immediate
 from steelyard_store.errors import (
     DocumentDeleted,
     InvalidPublication,
@@ -35,6 +33,7 @@ from steelyard_store.errors import (
 from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.names import check_name
 from steelyard_store.records import Chunk, Document, Filter, PublishResult, PublishStatus, StoreInfo
+from steelyard_store.sqlite import immediate, typed_errors
 from steelyard_store.tree import Tree
 from steelyard_store.tree_checks import checked_tree
 from steelyard_store.validation import check_model, checked_filter, checked_publication

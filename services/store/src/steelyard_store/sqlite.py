@@ -1,4 +1,4 @@
-"""The one place where SQLite's failures become the port's errors."""
+"""What every SQLite file of this stack needs: its failures as typed errors that name the file, and the write lock."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _BY_CODE: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_LOCKED: (StoreBusy, "another connection holds the lock"),
     sqlite3.SQLITE_PROTOCOL: (StoreBusy, "the lock could not be taken"),
     sqlite3.SQLITE_FULL: (StoreFull, "no space is left on the device"),
-    sqlite3.SQLITE_CORRUPT: (StoreCorrupt, "the file is damaged; restore it from a backup or ingest again"),
-    sqlite3.SQLITE_NOTADB: (StoreCorrupt, "the file is not a store"),
+    sqlite3.SQLITE_CORRUPT: (StoreCorrupt, "the file is damaged; {remedy}"),
+    sqlite3.SQLITE_NOTADB: (StoreCorrupt, "the file is not a {noun}"),
     sqlite3.SQLITE_READONLY: (StoreUnavailable, "the file or its directory is read-only"),
     sqlite3.SQLITE_PERM: (StoreUnavailable, "access is denied"),
     sqlite3.SQLITE_CANTOPEN: (StoreUnavailable, "the file cannot be opened"),
@@ -33,9 +33,18 @@ _BY_CODE: dict[int, tuple[type[StoreError], str]] = {
 _PRIMARY_CODE = 0xFF  # extended result codes carry the primary code in their low byte
 
 
+REMEDY = "restore it from a backup or ingest again"
+"""What to do with a damaged store of chunks."""
+
+
 @contextmanager
-def typed_errors(path: Path) -> Iterator[None]:
+def typed_errors(path: Path, *, noun: str = "store", remedy: str = REMEDY) -> Iterator[None]:
     """Turn any ``sqlite3.Error`` or ``OSError`` of the block into a ``StoreError`` that names ``path``.
+
+    Args:
+        path: the file.
+        noun: what the file is.
+        remedy: what to do when it is damaged.
 
     Raises:
         StoreError: of the class that fits the result code, with the original as its cause.
@@ -43,22 +52,35 @@ def typed_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as cause:
-        raise _translate(path, cause) from cause
+        raise _translate(path, noun, remedy, cause) from cause
     except UnicodeDecodeError as cause:  # SQLite's message names something of the file that is no text any more
-        raise StoreCorrupt(f"store {path}: a name is damaged; restore it from a backup or ingest again") from cause
+        raise StoreCorrupt(f"{noun} {path}: a name is damaged; {remedy}") from cause
     except FileNotFoundError as cause:
-        raise StoreNotInitialised(f"there is no store at {path}") from cause
+        raise StoreNotInitialised(f"there is no {noun} at {path}") from cause
     except OSError as cause:
-        raise StoreUnavailable(f"store {path}: {cause.strerror or cause}") from cause
+        raise StoreUnavailable(f"{noun} {path}: {cause.strerror or cause}") from cause
 
 
-def _translate(path: Path, cause: sqlite3.Error) -> StoreError:
+def _translate(path: Path, noun: str, remedy: str, cause: sqlite3.Error) -> StoreError:
     code = getattr(cause, "sqlite_errorcode", None)
     if code is None and "UTF-8" in str(cause):  # the Python module's own finding in what SQLite returned
-        return StoreCorrupt(f"store {path}: text is damaged; restore it from a backup or ingest again ({cause})")
+        return StoreCorrupt(f"{noun} {path}: text is damaged; {remedy} ({cause})")
     if code is None:
-        return StoreError(f"store {path}: {cause}")
+        return StoreError(f"{noun} {path}: {cause}")
     if code & _PRIMARY_CODE == sqlite3.SQLITE_CANTOPEN and not path.exists():
-        return StoreNotInitialised(f"there is no store at {path}")
+        return StoreNotInitialised(f"there is no {noun} at {path}")
     kind, meaning = _BY_CODE.get(code & _PRIMARY_CODE, (StoreError, "the database refused the operation"))
-    return kind(f"store {path}: {meaning} ({cause.sqlite_errorname}: {cause})")
+    said = meaning.format(noun=noun, remedy=remedy)
+    return kind(f"{noun} {path}: {said} ({cause.sqlite_errorname}: {cause})")
+
+
+@contextmanager
+def immediate(connection: sqlite3.Connection) -> Iterator[None]:
+    """Hold the write lock for the block; commit it, or undo all of it."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
