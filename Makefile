@@ -100,9 +100,11 @@ bench: models ## Run the benchmarks; they print figures and assert nothing
 	$(BIN)/python -m tests.bench
 
 lock: ## Renew requirements/*.lock; takes only releases that are at least 14 days old
-	for name in runtime dev bench clients fuzz; do uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links \
+	test -x .venv-lock/bin/uv || { $(PYTHON) -m venv .venv-lock && \
+	  .venv-lock/bin/pip install --quiet --disable-pip-version-check 'uv==0.13.*'; }
+	for name in runtime dev bench clients fuzz; do .venv-lock/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links \
 	  --python-version 3.11 --exclude-newer "14 days" --custom-compile-command "make lock" \
 	  requirements/$$name.in -o requirements/$$name.lock || exit 1; done
 
 clean: ## Remove the environment and what a demo left
-	rm -rf $(VENV) .venv-ansible .venv-lint .venv-bench .venv-clients .venv-fuzz .steelyard
+	rm -rf $(VENV) .venv-ansible .venv-lint .venv-bench .venv-clients .venv-fuzz .venv-lock .steelyard
