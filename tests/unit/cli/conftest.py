@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from steelyard_cli.settings_catalogue import READERS
+from steelyard_cli.configuration.settings_catalogue import READERS
 from steelyard_models.cache import stamp_file
 from steelyard_models.catalogue import load_catalogue
 from steelyard_runtime.settings.base import documented_fields

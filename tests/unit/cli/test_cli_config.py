@@ -6,11 +6,11 @@ from typing import ClassVar
 import pytest
 from typer.testing import CliRunner
 
-from steelyard_cli import environment, settings_catalogue
+from steelyard_cli.configuration import environment, settings_catalogue
+from steelyard_cli.configuration.settings_catalogue import READERS
 from steelyard_cli.errors import ConfigurationError
 from steelyard_cli.main import app
-from steelyard_cli.services import START_ORDER
-from steelyard_cli.settings_catalogue import READERS
+from steelyard_cli.stack.services import START_ORDER
 from steelyard_runtime.settings.base import Settings, documented_fields
 
 pytestmark = pytest.mark.usefixtures("clean_environ")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from steelyard_cli.doctor import machine, stack
 from steelyard_cli.doctor.finding import Level
 from steelyard_cli.main import app
-from steelyard_cli.services import CHATQNA
+from steelyard_cli.stack.services import CHATQNA
 from steelyard_runtime.settings.groups import StoreSettings
 from tests.arangosim import ArangoSim
 

@@ -6,14 +6,14 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from steelyard_cli.ingestion import Fault, FileReport
+from steelyard_cli.ingest.ingestion import Fault, FileReport
 from steelyard_cli.render.bars import bar
 from steelyard_cli.render.documents import documents_table
 from steelyard_cli.render.ingestion import IngestView, ingest_table
 from steelyard_cli.render.ledger import ledger_view
 from steelyard_cli.render.live import StackView
 from steelyard_cli.render.text import one_line, printable, without_middle
-from steelyard_cli.report import ServiceReport, StackReport
+from steelyard_cli.stack.report import ServiceReport, StackReport
 from steelyard_cli.terminal import console
 from steelyard_contracts.answers import Ledger
 from steelyard_contracts.dataprep import DocumentInfo

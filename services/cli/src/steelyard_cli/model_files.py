@@ -10,7 +10,7 @@ from steelyard_models.errors import ModelError, ModelMissingError
 from steelyard_reranker.settings import RerankerSettings
 from steelyard_runtime.settings.groups import EmbeddingModelSettings, ModelFolderSettings
 
-from .services import LLM, expected
+from .stack.services import LLM, expected
 
 _SAY_WHO_ANSWERS = frozenset({"LLM_BACKEND", "LLM_MODEL_ID", "LLM_API_KEY_FILE"})
 

@@ -13,18 +13,19 @@ from steelyard_contracts.chat import ChatCompletionRequest
 from steelyard_contracts.enums import Outcome
 from steelyard_contracts.errors import ErrorCode
 
-from .. import connection, options
-from .. import evidence_options as evidence
-from ..chat import Answer
-from ..chat import ask as ask_gateway
-from ..client import Service
+from .. import options
 from ..errors import RequestRefusedError
 from ..exits import ExitCode
+from ..gateway import evidence_options as evidence
+from ..gateway.chat import Answer
+from ..gateway.chat import ask as ask_gateway
+from ..gateway.client import Service
 from ..render import svg
 from ..render.answer import citations, verdict
 from ..render.ledger import funnel, ledger_view
 from ..render.text import printable
 from ..render.waiting import Waiting
+from ..stack import connection
 from ..terminal import Terminal
 
 

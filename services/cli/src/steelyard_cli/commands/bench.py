@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from .. import bench as measuring
-from .. import connection, options
-from .. import evidence_options as evidence
+from .. import options
 from ..exits import ExitCode
+from ..gateway import bench as measuring
+from ..gateway import evidence_options as evidence
 from ..render.bench import summary, times_table
 from ..render.waiting import Waiting
+from ..stack import connection
 from ..terminal import Terminal
 
 

@@ -2,7 +2,8 @@
 
 import typer
 
-from .. import environment, options
+from .. import options
+from ..configuration import environment
 from ..errors import ConfigurationError
 from ..terminal import Terminal
 
@@ -18,7 +19,7 @@ def register(app: typer.Typer) -> None:
 def explain(as_json: options.Json = False, env_file: options.EnvFile = None) -> None:
     """Show every setting of every service with its effective value and where that comes from."""
     # Imported here: the services' settings need numpy, which would slow down every command.
-    from .. import settings_catalogue
+    from ..configuration import settings_catalogue
     from ..render.settings import settings_table
 
     terminal = Terminal.open(as_json=as_json)
@@ -35,7 +36,7 @@ def explain(as_json: options.Json = False, env_file: options.EnvFile = None) -> 
 
 def check(as_json: options.Json = False, env_file: options.EnvFile = None) -> None:
     """Load the settings of every service as it would at its start; exits 2 naming every fault."""
-    from .. import settings_catalogue
+    from ..configuration import settings_catalogue
 
     terminal = Terminal.open(as_json=as_json)
     environment.apply(env_file)

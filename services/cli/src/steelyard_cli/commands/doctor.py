@@ -2,7 +2,8 @@
 
 import typer
 
-from .. import environment, options
+from .. import options
+from ..configuration import environment
 from ..exits import ExitCode
 from ..terminal import Terminal
 

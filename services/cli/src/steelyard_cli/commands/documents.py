@@ -17,14 +17,16 @@ from steelyard_contracts.dataprep import (
     GetRequest,
 )
 
-from .. import connection, discovery, options
+from .. import options
 from ..errors import CliError
 from ..exits import ExitCode
-from ..ingestion import FileReport, Totals
-from ..ingestion import ingest as send
+from ..ingest import discovery
+from ..ingest.ingestion import FileReport, Totals
+from ..ingest.ingestion import ingest as send
 from ..refusal import refused
 from ..render.documents import document_table, documents_table
 from ..render.ingestion import IngestView, ingest_table, totals_line
+from ..stack import connection
 from ..terminal import Terminal
 
 _PAGE = 500

@@ -9,10 +9,11 @@ import typer
 from steelyard_contracts.dataprep import Job, JobList
 from steelyard_contracts.enums import FileStatus, JobState
 
-from .. import connection, options
+from .. import options
 from ..exits import ExitCode
-from ..job_polling import get_job, until_ended, with_files
+from ..ingest.job_polling import get_job, until_ended, with_files
 from ..render.jobs import job_table, jobs_table, outcome
+from ..stack import connection
 from ..terminal import Terminal
 
 _LONGEST_TABLE = 200

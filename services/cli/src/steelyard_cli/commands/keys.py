@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .. import environment, options
+from .. import options
+from ..configuration import environment
 from ..errors import CliError
 from ..render.keys import key_summary, keys_table
 from ..terminal import Terminal

@@ -9,10 +9,11 @@ from steelyard_contracts.answers import Ledger
 from steelyard_contracts.replay import Replay
 from steelyard_contracts.selection import SelectionOverrides
 
-from .. import connection, options
-from .. import evidence_options as evidence
+from .. import options
 from ..errors import ConfigurationError
+from ..gateway import evidence_options as evidence
 from ..render.replay import replay_view
+from ..stack import connection
 from ..terminal import Terminal
 
 _FLOOR = "adaptive_floor_score"

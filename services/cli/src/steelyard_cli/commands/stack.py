@@ -10,12 +10,13 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from .. import environment, options
+from .. import options
+from ..configuration import environment
 from ..errors import StackError
 from ..exits import ExitCode
 from ..render.live import StackView
 from ..render.stack import causes, stack_table
-from ..report import given_up, look_at_ports, look_at_run
+from ..stack.report import given_up, look_at_ports, look_at_run
 from ..supervisor import launch
 from ..supervisor.plan import RunFolder
 from ..supervisor.processes import describe
@@ -53,7 +54,9 @@ def up(
 ) -> None:
     """Start every service and wait until all are ready; a service that crashes later is started again."""
     # Imported here: the services' settings need numpy, which would slow down every command.
-    from .. import model_files, settings_catalogue, startup
+    from .. import model_files
+    from ..configuration import settings_catalogue
+    from ..stack import startup
 
     terminal = Terminal.open(as_json=as_json)
     origins = environment.apply(env_file)

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from .. import environment, options
+from .. import options
+from ..configuration import environment
 from ..exits import ExitCode
 from ..terminal import Terminal
 

@@ -12,11 +12,13 @@ from rich.text import Text
 
 from steelyard_contracts.answers import Ledger
 
-from .. import connection, environment, options
-from .. import evidence_options as evidence
+from .. import options
+from ..configuration import environment
 from ..errors import ConfigurationError
 from ..exits import ExitCode
+from ..gateway import evidence_options as evidence
 from ..render.text import one_line
+from ..stack import connection
 from ..terminal import Terminal
 
 _LEDGER_ID = re.compile("[0-9a-f]+")
@@ -41,7 +43,7 @@ def verify_citations(
     prompt.
     """
     # Imported here: the store needs numpy, which would slow down every command.
-    from ..citation_proof import prove
+    from ..gateway.citation_proof import prove
 
     terminal = Terminal.open(as_json=as_json)
     environment.apply(env_file)

@@ -8,7 +8,7 @@ from steelyard_models.cache import default_cache_dir
 from steelyard_runtime.settings.groups import EmbeddingTokenizerSettings, StoreSettings
 
 from .. import model_files
-from ..services import LLM, expected
+from ..stack.services import LLM, expected
 from ..supervisor.launch import running
 from ..supervisor.plan import RunFolder
 from . import machine, stack

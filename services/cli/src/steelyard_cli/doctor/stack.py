@@ -13,9 +13,9 @@ from steelyard_store import opening
 from steelyard_store.errors import StoreError, StoreNotInitialised, StoreUnavailable
 from steelyard_store.records import StoreInfo
 
-from .. import settings_catalogue
+from ..configuration import settings_catalogue
 from ..errors import ConfigurationError
-from ..services import ServiceSpec
+from ..stack.services import ServiceSpec
 from ..supervisor import ports
 from ..supervisor.state import RunRecord
 from .finding import Finding, Level, judge

@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
-from ..bench import Benchmark
+from ..gateway.bench import Benchmark
 from .tables import table
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from steelyard_contracts.enums import FileStatus
 
-from ..ingestion import FileReport, Totals
+from ..ingest.ingestion import FileReport, Totals
 from .tables import table
 from .text import one_line
 

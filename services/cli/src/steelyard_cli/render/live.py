@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from ..report import StackReport
+from ..stack.report import StackReport
 from .stack import brief, stack_table
 from .text import one_line
 

@@ -3,7 +3,7 @@
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from ..settings_catalogue import SettingReport
+from ..configuration.settings_catalogue import SettingReport
 from .tables import table
 from .text import one_line
 

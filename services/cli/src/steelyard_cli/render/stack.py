@@ -3,7 +3,7 @@
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from ..report import ServiceReport, StackReport
+from ..stack.report import ServiceReport, StackReport
 from .tables import table
 from .text import one_line
 

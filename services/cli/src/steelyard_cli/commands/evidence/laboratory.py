@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from steelyard_runtime.settings.names import unknown_names
 
-from ...envfile import read_env_file
+from ...configuration.envfile import read_env_file
 from ...errors import CliError, ConfigurationError
 
 if TYPE_CHECKING:

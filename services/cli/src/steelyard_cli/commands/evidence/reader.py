@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...client import read_token
+from ...configuration.settings import AccessSettings
 from ...errors import ConfigurationError
-from ...settings import AccessSettings
+from ...gateway.client import read_token
 from .laboratory import env_settings, laboratory
 
 if TYPE_CHECKING:

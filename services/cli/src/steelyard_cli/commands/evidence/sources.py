@@ -15,10 +15,10 @@ from steelyard_evidence.freeze.local_snapshot import local_snapshot
 from steelyard_evidence.freeze.sizes import Sizes
 from steelyard_evidence.freeze.snapshot import Snapshot
 
-from ... import connection
+from ...configuration.settings import EvaluationSettings
 from ...errors import ConfigurationError
-from ...settings import EvaluationSettings
-from ...stack_snapshot import StackSnapshot
+from ...stack import connection
+from ...stack.snapshot import StackSnapshot
 from .laboratory import Bar
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from steelyard_contracts.dataprep import Job
 from steelyard_contracts.enums import FileStatus, JobState
 
-from .client import Service
+from ..gateway.client import Service
 
 _FIRST_S = 0.02
 _LONGEST_S = 1.0

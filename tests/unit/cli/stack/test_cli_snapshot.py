@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from steelyard_cli.client import Service
 from steelyard_cli.errors import BrokenReplyError, RequestRefusedError
-from steelyard_cli.stack_snapshot import StackSnapshot
+from steelyard_cli.gateway.client import Service
+from steelyard_cli.stack.snapshot import StackSnapshot
 from steelyard_contracts.enums import SearchType
 from steelyard_evidence.errors import RunError
 from steelyard_models.tokenizer import TextTokenizer

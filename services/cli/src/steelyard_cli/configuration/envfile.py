@@ -7,7 +7,7 @@ a value is what is written. A bare value must not hold quotes or ` #`, because o
 import re
 from pathlib import Path
 
-from .errors import ConfigurationError
+from ..errors import ConfigurationError
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 

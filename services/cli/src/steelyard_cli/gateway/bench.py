@@ -16,9 +16,9 @@ from steelyard_contracts.chat import ChatCompletionRequest, InspectRequest
 from steelyard_contracts.enums import Outcome
 from steelyard_contracts.errors import ErrorCode
 
+from ..errors import RequestRefusedError
 from .chat import ask
 from .client import Service
-from .errors import RequestRefusedError
 
 FIRST_TEXT = "first text"
 TOTAL = "total"

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from steelyard_cli.client import Service
 from steelyard_cli.commands import documents as documents_module
-from steelyard_cli.discovery import Found
-from steelyard_cli.ingestion import ingest as send
+from steelyard_cli.gateway.client import Service
+from steelyard_cli.ingest.discovery import Found
+from steelyard_cli.ingest.ingestion import ingest as send
 from tests.unit.cli.doubles import problem
 from tests.unit.cli.ingesting import INGEST, ingest, job, told
 

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from steelyard_contracts.answers import Answered
 from steelyard_contracts.chat import ChatCompletionRequest
 
+from ..errors import BrokenReplyError
 from .client import Service, refusal_from
-from .errors import BrokenReplyError
 
 _PATH = "/v1/chat/completions"
 _END = "[DONE]"

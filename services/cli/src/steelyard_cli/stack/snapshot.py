@@ -12,8 +12,8 @@ from steelyard_evidence.manifest import FrozenCandidate, ModelIdentity
 from steelyard_evidence.manifest.form import corpus_sha256, text_sha256
 from steelyard_models.tokenizer import TextTokenizer
 
-from .client import Service
-from .errors import BrokenReplyError, RequestRefusedError
+from ..errors import BrokenReplyError, RequestRefusedError
+from ..gateway.client import Service
 
 
 class StackSnapshot:

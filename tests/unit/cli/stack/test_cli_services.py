@@ -6,8 +6,8 @@ import pytest
 
 from steelyard_chatqna.settings import ChatqnaSettings
 from steelyard_cli.errors import ConfigurationError
-from steelyard_cli.services import CHATQNA, EMBEDDING, LLM, START_ORDER, expected
-from steelyard_cli.startup import link, make_plan
+from steelyard_cli.stack.services import CHATQNA, EMBEDDING, LLM, START_ORDER, expected
+from steelyard_cli.stack.startup import link, make_plan
 
 
 def names(environ):

@@ -15,11 +15,11 @@ from steelyard_contracts.enums import FileStatus
 from steelyard_contracts.errors import ErrorCode
 from steelyard_contracts.health import Info
 
-from .client import Service, UploadBrokenError
+from ..errors import NOT_READY_CODES, BrokenReplyError, CliError, RequestRefusedError, UnreachableError
+from ..gateway.client import Service, UploadBrokenError
+from ..render.text import is_text
 from .discovery import Found
-from .errors import NOT_READY_CODES, BrokenReplyError, CliError, RequestRefusedError, UnreachableError
 from .job_polling import until_uploaded
-from .render.text import is_text
 
 _OF_THE_SERVICE = NOT_READY_CODES | {
     ErrorCode.UNAUTHENTICATED,

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from steelyard_contracts import headers
 
-from .errors import BrokenReplyError, ConfigurationError, RequestRefusedError, UnreachableError
+from ..errors import BrokenReplyError, ConfigurationError, RequestRefusedError, UnreachableError
 from .sse import Event, read_events
 
 Reply = TypeVar("Reply", bound=BaseModel)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field
 
+from ..supervisor.processes import is_running
+from ..supervisor.state import ProcessPhase, RunRecord, ServiceRecord
 from .readiness import probe_all
 from .services import expected
-from .supervisor.processes import is_running
-from .supervisor.state import ProcessPhase, RunRecord, ServiceRecord
 
 TIRED_AFTER = 3
 """Ends in a row, before it was ever ready, after which `up` gives a service up."""

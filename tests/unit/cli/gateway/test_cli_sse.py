@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard_cli.errors import BrokenReplyError
-from steelyard_cli.sse import Event, read_events
+from steelyard_cli.gateway.sse import Event, read_events
 
 _STREAM = (
     "\ufeff: a comment\r\nevent: error\rdata: eins\ndata:zwei\n\nid: 7\nretry: 3\ndata: Prüfstück 漢字 👩‍🔧\r\n\r\n"

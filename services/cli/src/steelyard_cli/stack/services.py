@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .errors import ConfigurationError
+from ..errors import ConfigurationError
 
 _LOOPBACK = "127.0.0.1"
 

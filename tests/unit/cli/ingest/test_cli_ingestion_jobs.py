@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from steelyard_cli import ingestion as ingestion_module
-from steelyard_cli.client import Service
-from steelyard_cli.discovery import Found
 from steelyard_cli.errors import RequestRefusedError
-from steelyard_cli.ingestion import ingest as send
+from steelyard_cli.gateway.client import Service
+from steelyard_cli.ingest import ingestion as ingestion_module
+from steelyard_cli.ingest.discovery import Found
+from steelyard_cli.ingest.ingestion import ingest as send
 from tests.unit.cli.doubles import problem
 from tests.unit.cli.ingesting import INGEST, ingest, job, told
 

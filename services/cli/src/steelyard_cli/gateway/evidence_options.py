@@ -10,10 +10,10 @@ from steelyard_contracts.answers import Ledger
 from steelyard_contracts.chat import ChatCompletionRequest, InspectRequest, Message
 from steelyard_contracts.enums import SearchType, Strategy
 
-from . import options
+from .. import options
+from ..errors import ConfigurationError
+from ..refusal import refused
 from .client import Service
-from .errors import ConfigurationError
-from .refusal import refused
 
 Question = Annotated[str, typer.Argument(help="The question.", show_default=False)]
 Scopes = Annotated[

@@ -6,7 +6,7 @@ from itertools import cycle
 import pytest
 from typer.testing import CliRunner
 
-from steelyard_cli.bench import Times
+from steelyard_cli.gateway.bench import Times
 from steelyard_cli.main import app
 from tests.unit.cli import samples
 from tests.unit.cli.doubles import problem

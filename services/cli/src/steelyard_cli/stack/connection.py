@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-from .client import Service, read_token
-from .errors import StackError
+from ..configuration.settings import AccessSettings
+from ..errors import StackError
+from ..gateway.client import Service, read_token
+from ..supervisor.launch import running
+from ..supervisor.plan import RunFolder
 from .services import CHATQNA, DATAPREP, EMBEDDING, RETRIEVER, ServiceSpec
-from .settings import AccessSettings
-from .supervisor.launch import running
-from .supervisor.plan import RunFolder
 
 
 def gateway(url: str | None, timeout_s: float, state_dir: Path) -> Service:

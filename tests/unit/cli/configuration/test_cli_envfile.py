@@ -2,8 +2,8 @@
 
 import pytest
 
-from steelyard_cli import environment
-from steelyard_cli.envfile import read_env_file
+from steelyard_cli.configuration import environment
+from steelyard_cli.configuration.envfile import read_env_file
 from steelyard_cli.errors import ConfigurationError
 
 

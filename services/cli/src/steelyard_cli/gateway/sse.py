@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .errors import BrokenReplyError
+from ..errors import BrokenReplyError
 
 _LINE_END = re.compile(r"\r\n|\n|\r(?=.)", re.DOTALL)
 _LONGEST_EVENT = 16 * 2**20

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from steelyard_cli.discovery import discover
 from steelyard_cli.errors import ConfigurationError
+from steelyard_cli.ingest.discovery import discover
 
 
 def test_folders_are_walked_in_order_and_what_is_skipped_is_told(tmp_path):

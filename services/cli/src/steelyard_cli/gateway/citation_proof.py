@@ -15,7 +15,7 @@ from steelyard_store.opening import locate, open_reader
 from steelyard_store.port import ChunkReader
 from steelyard_store.records import Chunk, Document, Filter
 
-from .errors import ConfigurationError, StackError
+from ..errors import ConfigurationError, StackError
 
 
 class Proof(BaseModel):

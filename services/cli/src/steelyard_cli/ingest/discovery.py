@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from .errors import ConfigurationError
+from ..errors import ConfigurationError
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from steelyard_reranker.settings import RerankerSettings
 from steelyard_retriever.settings import RetrieverSettings
 from steelyard_runtime.settings.base import Settings, SettingsError, documented_fields
 
-from .errors import ConfigurationError
+from ..errors import ConfigurationError
 from .settings import CommandSettings
 
 READERS: dict[str, type[Settings]] = {
