@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import requests
 
-from steelyard_runtime.breaker import FAILURES
+from steelyard_runtime.upstream.breaker import FAILURES
 from tests.faults.fault_proxy import Broken, Exchange, FaultProxy, reset_at_once
 from tests.faults.matrix import EDGES, TRANSPORT, Cell, cells, gateway, run
 from tests.faults.oracle import question

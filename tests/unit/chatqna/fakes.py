@@ -22,7 +22,7 @@ from steelyard_contracts.ledger import Degradation, LedgerEntry, ValueTerms
 from steelyard_contracts.vectors import Vector
 from steelyard_runtime import context
 from steelyard_runtime.floors import CosineFloors
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 
 Result = TypeVar("Result")
 

@@ -9,7 +9,7 @@ import pytest
 from steelyard_contracts.chat import ChatQnARequest
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError
-from steelyard_runtime.upstream_errors import RequestRefusedError
+from steelyard_runtime.upstream.errors import RequestRefusedError
 
 from .fakes import QUESTION
 from .gateway_bench import Bench, chat, completed, streamed

@@ -15,7 +15,7 @@ from steelyard_contracts.retrieval import RetrievalRequest
 from steelyard_contracts.vectors import Vector
 from steelyard_retriever.retriever import EmbeddingsMissingError, Retriever
 from steelyard_retriever.settings import RetrieverSettings
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 from steelyard_store.errors import ModelMismatch, StoreNotInitialised, StoreUnavailable
 
 from .fake_store import MODEL, FakeRescorer, FakeStore, chunk

@@ -14,8 +14,8 @@ from steelyard_runtime.api_key import api_key
 from steelyard_runtime.app import Running, Service, create_app, service_token
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.health import Probe
-from steelyard_runtime.http import Upstream
 from steelyard_runtime.metrics import Metrics
+from steelyard_runtime.upstream.http import Upstream
 
 from .answer import Answerer
 from .condensing import Condenser

@@ -19,7 +19,7 @@ from steelyard_contracts.dataprep import (
 from steelyard_contracts.enums import FileStatus, Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_runtime import context
-from steelyard_runtime.http import RawReply, Upstream
+from steelyard_runtime.upstream.http import RawReply, Upstream
 
 from .scopes import check_writes, covered, readable, writable
 

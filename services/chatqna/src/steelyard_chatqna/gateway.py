@@ -22,7 +22,7 @@ from steelyard_contracts.ledger import Degradation
 from steelyard_contracts.replay import Replay, ReplayRequest
 from steelyard_contracts.selection import SelectResponse
 from steelyard_runtime import context, logs
-from steelyard_runtime.upstream_errors import RequestRefusedError
+from steelyard_runtime.upstream.errors import RequestRefusedError
 
 from . import completions, ledgers, replay
 from .answer import Answerer, Draft

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from prometheus_client import Counter
 
 from steelyard_runtime.floors import CosineFloors
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 
 
 @dataclass(frozen=True, slots=True)

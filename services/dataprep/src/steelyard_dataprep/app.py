@@ -16,8 +16,8 @@ from steelyard_models.tokenizer import TextTokenizer
 from steelyard_runtime import context
 from steelyard_runtime.app import Facts, Running, Service, create_app, service_token
 from steelyard_runtime.blocking import Workers
-from steelyard_runtime.http import Upstream
 from steelyard_runtime.metrics import Metrics
+from steelyard_runtime.upstream.http import Upstream
 from steelyard_store import opening
 from steelyard_store.errors import InvalidQuery, StoreError
 

@@ -17,7 +17,7 @@ from steelyard_contracts.embeddings import (
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_runtime import context
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 from steelyard_store.model_identity import ModelIdentity
 
 _BATCH = 32

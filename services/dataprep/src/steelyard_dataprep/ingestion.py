@@ -9,7 +9,7 @@ from steelyard_contracts.enums import FileStatus
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime import logs
 from steelyard_runtime.blocking import Workers
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 from steelyard_store.errors import (
     DimensionMismatch,
     DocumentDeleted,

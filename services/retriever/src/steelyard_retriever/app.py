@@ -9,8 +9,8 @@ from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode
 from steelyard_runtime import context, logs
 from steelyard_runtime.app import Running, Service, create_app, service_token
-from steelyard_runtime.http import Upstream
 from steelyard_runtime.metrics import Metrics
+from steelyard_runtime.upstream.http import Upstream
 from steelyard_store import opening
 from steelyard_store.errors import DimensionMismatch, InvalidQuery, ScopeRequired, StoreError
 

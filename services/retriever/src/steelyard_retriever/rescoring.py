@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_contracts.reranking import RerankRequest, RerankResponse
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 
 PATH = "/v1/rerank"
 SHARE = 0.5

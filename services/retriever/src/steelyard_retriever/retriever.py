@@ -14,10 +14,10 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_contracts.retrieval import RetrievalRequest
 from steelyard_contracts.vectors import Vector
 from steelyard_runtime import logs
-from steelyard_runtime.http import Upstream
 from steelyard_runtime.scopes import named_scopes
 from steelyard_runtime.tracing import openinference, spans
 from steelyard_runtime.tracing.spans import StageKind
+from steelyard_runtime.upstream.http import Upstream
 from steelyard_store.errors import ModelMismatch
 from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.port import ChunkReader

@@ -17,8 +17,8 @@ from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 
 from . import strict_json
-from .http import RawReply, Upstream
 from .metrics import Metrics
+from .upstream.http import RawReply, Upstream
 
 MAX_REPLY_BYTES = 16 * 2**20
 """A score has a few dozen bytes, a vector about 22 for each of its dimensions; servers that echo stay below as well."""

@@ -11,7 +11,7 @@ from steelyard_chatqna.llm.client import Delta, LlmClient
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_runtime import context
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 from tests.unit.runtime.raw_double import Call, Double, Handler, neighbour
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -11,7 +11,7 @@ from steelyard_chatqna.llm.template import ChatTemplate
 from steelyard_chatqna.llm.tokens import LlamaCppCounter
 from steelyard_contracts.enums import Stage
 from steelyard_runtime import context
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 from tests.unit.runtime.raw_double import Call, neighbour
 
 Render = Callable[[list[dict[str, str]]], str]

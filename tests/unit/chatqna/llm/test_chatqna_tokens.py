@@ -11,7 +11,7 @@ from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_runtime import context
 from steelyard_runtime.blocking import Workers
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 from tests.unit.runtime.raw_double import Call, neighbour
 
 TURNS = [{"role": "user", "content": "be brief"}, {"role": "assistant", "content": "保守?"}]

@@ -10,7 +10,7 @@ from steelyard_contracts.enums import Outcome, Reason, ScoreKind, Stage
 from steelyard_contracts.errors import HTTP_STATUS, ErrorCode, FieldFault, SteelyardError, UpstreamError
 from steelyard_contracts.ledger import totals
 from steelyard_runtime.floors import CosineFloors
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 
 from ..fakes import LATE, TEXTS, FakeParts, ask, entry, evidence, reranked, retrieved, run
 

@@ -11,7 +11,7 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_reranker.backends.guarded import Guarded
 from steelyard_reranker.backends.port import RerankBackendError
 from steelyard_runtime import context
-from steelyard_runtime.breaker import CircuitBreaker
+from steelyard_runtime.upstream.breaker import CircuitBreaker
 from tests.unit.reranker.fake_backend import FakeBackend
 
 

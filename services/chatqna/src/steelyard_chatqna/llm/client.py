@@ -12,10 +12,10 @@ import aiohttp
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_runtime import strict_json
-from steelyard_runtime.http import Upstream
 from steelyard_runtime.tracing import openinference, spans
 from steelyard_runtime.tracing.spans import StageKind
-from steelyard_runtime.upstream_errors import NoReplyError
+from steelyard_runtime.upstream.errors import NoReplyError
+from steelyard_runtime.upstream.http import Upstream
 
 from .sse import SseParser
 

@@ -9,7 +9,7 @@ import orjson
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_runtime.blocking import Workers
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 
 from .local_tokens import LocalCounter, LocalTokenizer
 from .template import ChatTemplate, Messages

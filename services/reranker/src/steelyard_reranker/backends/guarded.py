@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from steelyard_contracts.errors import SteelyardError
 from steelyard_runtime import context, logs
-from steelyard_runtime.breaker import CircuitBreaker
+from steelyard_runtime.upstream.breaker import CircuitBreaker
 
 from ..row_fault import RowFault
 from .port import RerankBackend, RerankBackendError, checked

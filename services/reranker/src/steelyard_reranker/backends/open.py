@@ -11,8 +11,8 @@ from steelyard_models.reading_limit import files_limit
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_runtime.api_key import api_key
 from steelyard_runtime.blocking import Workers
-from steelyard_runtime.breaker import CircuitBreaker
 from steelyard_runtime.model_server import model_server
+from steelyard_runtime.upstream.breaker import CircuitBreaker
 
 from ..pairs.format import CrossEncoderFormat, PairFormat
 from ..settings import RerankerSettings

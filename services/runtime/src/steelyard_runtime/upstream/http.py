@@ -18,15 +18,15 @@ from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
 from steelyard_contracts.health import Readiness
 
-from . import context, strict_json
+from .. import context, strict_json
+from ..metrics import Metrics
+from ..tracing import spans
 from .call import Call, Neighbour
 from .connections import Connections, Source
-from .metrics import Metrics
+from .errors import Faults, NoReplyError
+from .guard import UpstreamGuard
 from .retry_budget import RetryBudget
-from .tracing import spans
 from .turns import Turns
-from .upstream_errors import Faults, NoReplyError
-from .upstream_guard import UpstreamGuard
 
 Payload = TypeVar("Payload", bound=BaseModel)
 

@@ -10,9 +10,9 @@ import pytest
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 
-from .raw_double import Call, Double, Handler
+from ..raw_double import Call, Double, Handler
 from .upstream_calls import TEXT, Reply, body_of, bound, drip, failing, good, hang, with_neighbour
 
 

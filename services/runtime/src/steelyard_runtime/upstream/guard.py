@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 
-from . import logs
+from .. import logs
+from ..metrics import Metrics
 from .breaker import Circuit, CircuitBreaker
 from .bulkhead import Bulkhead, BulkheadFullError
-from .metrics import Metrics
-from .upstream_errors import NoReplyError
+from .errors import NoReplyError
 
 LOOKS = 3
 """Looks in a row without a reply after which a neighbour hangs, whatever time its calls still have."""

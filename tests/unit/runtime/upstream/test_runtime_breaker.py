@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from steelyard_runtime.breaker import Circuit, CircuitBreaker
-from steelyard_runtime.bulkhead import Bulkhead, BulkheadFullError
-from steelyard_runtime.retry_budget import CALLS_PER_RETRY, MOST_SAVED, RetryBudget
+from steelyard_runtime.upstream.breaker import Circuit, CircuitBreaker
+from steelyard_runtime.upstream.bulkhead import Bulkhead, BulkheadFullError
+from steelyard_runtime.upstream.retry_budget import CALLS_PER_RETRY, MOST_SAVED, RetryBudget
 
 
 class Clock:

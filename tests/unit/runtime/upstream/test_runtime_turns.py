@@ -6,7 +6,7 @@ from itertools import groupby
 
 import uvloop
 
-from steelyard_runtime.turns import AT_ONCE, Turns
+from steelyard_runtime.upstream.turns import AT_ONCE, Turns
 
 
 def test_what_arrives_is_seen_between_two_turns() -> None:

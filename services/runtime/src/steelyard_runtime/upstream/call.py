@@ -8,8 +8,8 @@ from types import TracebackType
 import aiohttp
 
 from .connections import Connections, Source
-from .upstream_errors import Faults
-from .upstream_guard import UpstreamGuard
+from .errors import Faults
+from .guard import UpstreamGuard
 
 _FAIR_S = 1.0
 """A call that had less time than this says nothing about its neighbour by missing it: the caller chose the time."""

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from steelyard_contracts.errors import ErrorCode, UpstreamError
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 
-from .raw_double import Call, Double
+from ..raw_double import Call, Double
 from .upstream_calls import body_of, hang, with_neighbour
 
 

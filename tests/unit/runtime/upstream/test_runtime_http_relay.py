@@ -9,10 +9,10 @@ from starlette.requests import ClientDisconnect
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
-from steelyard_runtime.breaker import Circuit
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.breaker import Circuit
+from steelyard_runtime.upstream.http import Upstream
 
-from .raw_double import Call, Double
+from ..raw_double import Call, Double
 from .upstream_calls import body_of, with_neighbour
 
 PART = b"x" * 65536

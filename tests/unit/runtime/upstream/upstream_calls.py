@@ -10,9 +10,9 @@ from steelyard_contracts.base import Number, Request, Response
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import UpstreamError
 from steelyard_runtime import context
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 
-from .raw_double import Call, Double, Handler, neighbour
+from ..raw_double import Call, Double, Handler, neighbour
 
 TEXT = "CANARY-reply-text"
 

@@ -7,9 +7,9 @@ import pytest
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, UpstreamError
-from steelyard_runtime.http import Upstream
+from steelyard_runtime.upstream.http import Upstream
 
-from .raw_double import Call, Double, neighbour
+from ..raw_double import Call, Double, neighbour
 from .upstream_calls import Reply, body_of, bound, drip, failing, good, hang, with_neighbour
 
 

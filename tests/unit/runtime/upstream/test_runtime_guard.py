@@ -10,13 +10,13 @@ import pytest
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
-from steelyard_runtime.breaker import FAILURES, Circuit
-from steelyard_runtime.http import Upstream
 from steelyard_runtime.metrics import Metrics
-from steelyard_runtime.upstream_errors import NoReplyError
-from steelyard_runtime.upstream_guard import LOOKS, UpstreamGuard
+from steelyard_runtime.upstream.breaker import FAILURES, Circuit
+from steelyard_runtime.upstream.errors import NoReplyError
+from steelyard_runtime.upstream.guard import LOOKS, UpstreamGuard
+from steelyard_runtime.upstream.http import Upstream
 
-from .raw_double import Call, Double, Handler
+from ..raw_double import Call, Double, Handler
 from .upstream_calls import Reply, bound, good, hang, with_neighbour
 
 
@@ -74,7 +74,7 @@ def test_a_neighbour_that_never_replies_is_soon_not_asked_any_more(handler: Hand
 
 def test_a_neighbour_that_comes_back_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr("steelyard_runtime.upstream_guard.time.monotonic", lambda: now)
+    monkeypatch.setattr("steelyard_runtime.upstream.guard.time.monotonic", lambda: now)
     metrics = Metrics("gateway")
 
     async def handler(call: Call) -> None:
@@ -110,7 +110,7 @@ def test_a_caller_with_little_time_can_not_open_a_circuit_and_one_with_enough_do
 ) -> None:
     async def use(upstream: Upstream, _double: Double) -> None:
         for fair, state in ((1.0, Circuit.CLOSED), (0.01, Circuit.OPEN)):
-            monkeypatch.setattr("steelyard_runtime.call._FAIR_S", fair)
+            monkeypatch.setattr("steelyard_runtime.upstream.call._FAIR_S", fair)
             for _ in range(FAILURES):
                 bound(0.02)
                 assert await outcome(upstream) is ErrorCode.UPSTREAM_TIMEOUT
@@ -150,7 +150,7 @@ async def _begin_and_wait(call: Call) -> None:
 
 
 def test_a_client_that_reads_a_stream_slowly_says_nothing_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard_runtime.call._FAIR_S", 0.01)
+    monkeypatch.setattr("steelyard_runtime.upstream.call._FAIR_S", 0.01)
 
     async def use(upstream: Upstream, _double: Double) -> None:
         for _ in range(FAILURES):
@@ -270,8 +270,8 @@ class TestRetries:
     def test_total_failure_costs_at_most_1_2_calls_a_request(self, monkeypatch: pytest.MonkeyPatch) -> None:
         calls, answered = self.calls(lambda _number: True, 100, retries=True)
         assert (any(answered), calls) == (False, FAILURES)
-        monkeypatch.setattr("steelyard_runtime.breaker.CircuitBreaker.admits", lambda _self: True)
-        monkeypatch.setattr("steelyard_runtime.breaker.CircuitBreaker.state", Circuit.CLOSED)
+        monkeypatch.setattr("steelyard_runtime.upstream.breaker.CircuitBreaker.admits", lambda _self: True)
+        monkeypatch.setattr("steelyard_runtime.upstream.breaker.CircuitBreaker.state", Circuit.CLOSED)
         calls, answered = self.calls(lambda _number: True, 100, retries=True)
         assert (any(answered), calls) == (False, 120), "not even without the breaker"
 

@@ -18,8 +18,8 @@ from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode, Problem, UpstreamError
 from steelyard_contracts.health import Readiness
 
-from . import strict_json
-from .faults import field_faults
+from .. import strict_json
+from ..faults import field_faults
 
 _OURS = frozenset(
     {
