@@ -5,7 +5,6 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from tests.unit.runtime.upstream.upstream_calls import Reply, body_of, bound, good
 
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import UpstreamError
@@ -17,6 +16,7 @@ from steelyard_runtime.tracing.traces import Traces
 from steelyard_runtime.upstream.http import Upstream
 from tests.harness.otlp_double import ExportedSpan, OtlpDouble
 from tests.unit.runtime.raw_double import Call, Double, Handler, neighbour
+from tests.unit.runtime.upstream.upstream_calls import Reply, body_of, bound, good
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 CLIENT = 3
