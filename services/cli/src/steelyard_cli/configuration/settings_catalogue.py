@@ -14,7 +14,7 @@ from steelyard_retriever.settings import RetrieverSettings
 from steelyard_runtime.settings.base import Settings, SettingsError, documented_fields
 
 from ..errors import ConfigurationError
-from .settings import CommandSettings
+from ..settings import CommandSettings
 
 READERS: dict[str, type[Settings]] = {
     "embedding": EmbeddingSettings,

@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from ..configuration.settings import AccessSettings
 from ..errors import StackError
 from ..gateway.client import Service, read_token
+from ..settings import AccessSettings
 from ..supervisor.launch import running
 from ..supervisor.plan import RunFolder
 from .services import CHATQNA, DATAPREP, EMBEDDING, RETRIEVER, ServiceSpec

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from steelyard_chatqna.settings import ChatqnaSettings
 
 from .. import model_files
-from ..configuration.settings import CommandSettings
 from ..doctor import stack
 from ..doctor.finding import Level
 from ..errors import ConfigurationError, StackError
+from ..settings import CommandSettings
 from ..supervisor import ports
 from ..supervisor.plan import Plan, ServicePlan
 from .services import LLM, START_ORDER, ServiceSpec, expected

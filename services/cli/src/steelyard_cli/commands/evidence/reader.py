@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...configuration.settings import AccessSettings
 from ...errors import ConfigurationError
 from ...gateway.client import read_token
+from ...settings import AccessSettings
 from .laboratory import env_settings, laboratory
 
 if TYPE_CHECKING:

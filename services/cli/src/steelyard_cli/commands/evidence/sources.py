@@ -15,8 +15,8 @@ from steelyard_evidence.freeze.local_snapshot import local_snapshot
 from steelyard_evidence.freeze.sizes import Sizes
 from steelyard_evidence.freeze.snapshot import Snapshot
 
-from ...configuration.settings import EvaluationSettings
 from ...errors import ConfigurationError
+from ...settings import EvaluationSettings
 from ...stack import connection
 from ...stack.snapshot import StackSnapshot
 from .laboratory import Bar

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from ... import options
-from ...configuration.settings import EvaluationSettings
+from ...settings import EvaluationSettings
 from ...terminal import Terminal
 from .laboratory import Bar, laboratory
 

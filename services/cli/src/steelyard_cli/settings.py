@@ -9,7 +9,7 @@ from steelyard_runtime.settings.base import Settings, SettingsError
 from steelyard_runtime.settings.groups import EmbeddingTokenizerSettings, ServiceTokenSettings
 from steelyard_runtime.settings.types import IntSetting, OptionalTextSetting
 
-from ..errors import ConfigurationError
+from .errors import ConfigurationError
 
 
 class AccessSettings(ServiceTokenSettings):
