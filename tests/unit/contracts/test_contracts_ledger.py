@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from steelyard_contracts.answers import Answered, Budget
 from steelyard_contracts.enums import Fate, Reason
-from steelyard_contracts.ledger import LedgerEntry, LedgerTotals, ValueTerms, totals
+from steelyard_contracts.ledger import LedgerEntry, LedgerTotals, ValueTerms, drop_order, totals
 from steelyard_contracts.pairs import PairReport
 
 SENT = (Reason.SELECTED, Reason.KEPT_FLOOR)
@@ -172,3 +172,18 @@ def test_an_answer_with_a_wrong_ledger_is_refused() -> None:
     assert Answered.model_validate(good).totals.sent == 1
     with pytest.raises(ValidationError):
         Answered.model_validate({**good, "totals": {"retrieved": 3, "sent": 1, "dropped": {"duplicate": 1}}})
+
+
+@pytest.mark.parametrize(
+    ("kept", "leaves"),
+    [
+        ([None, None, None], 3),
+        ([0.2, 0.1, 0.3], 2),
+        ([0.1, 0.1, 0.3], 2),
+        ([-0.1, 0.0, None], 1),
+        ([0.1, None, 0.2], 2),
+    ],
+)
+def test_the_least_valuable_leaves_first_and_of_equals_the_last_in_rank(kept: list[float | None], leaves: int) -> None:
+    ranks = dict(enumerate(kept, start=1))
+    assert min(ranks, key=lambda rank: drop_order(ranks[rank], rank)) == leaves

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from steelyard_contracts.answers import Budget
 from steelyard_contracts.enums import CitationMode, Reason
 from steelyard_contracts.errors import ErrorCode, SteelyardError
+from steelyard_contracts.ledger import drop_order
 
 from .conversation import Conversation
 from .llm.tokens import TokenCounter
@@ -85,6 +86,9 @@ async def _statement(
 
 
 def _least_valuable(evidence: Evidence) -> str:
-    """The selected chunk with the lowest adaptive value, or the last in rank where no value was computed."""
-    sent = [entry for entry in evidence.entries if entry.rank is not None]
-    return min(sent, key=lambda entry: (entry.value.value if entry.value else 0.0, -(entry.rank or 0))).chunk_id
+    leaving = {
+        entry.chunk_id: drop_order(entry.value.value if entry.value else None, entry.rank)
+        for entry in evidence.entries
+        if entry.rank is not None
+    }
+    return min(leaving, key=leaving.__getitem__)

@@ -91,3 +91,11 @@ def totals(entries: Sequence[LedgerEntry]) -> LedgerTotals:
     dropped = Counter(entry.reason for entry in entries if entry.fate is Fate.DROPPED)
     sent = sum(1 for entry in entries if entry.fate is Fate.SENT)
     return LedgerTotals(retrieved=len(entries), sent=sent, dropped=dict(dropped))
+
+
+def drop_order(value: float | None, rank: int) -> tuple[float, int]:
+    """What sorts the candidates that were kept by who leaves first when they do not fit into the context budget.
+
+    The least valuable leaves first, and of equals, or where no value was computed, the last in `rank`.
+    """
+    return (0.0 if value is None else value, -rank)

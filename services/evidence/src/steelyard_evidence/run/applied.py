@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard_contracts.enums import Strategy
+from steelyard_contracts.ledger import drop_order
 from steelyard_reranker.selection import (
     Candidate,
     Candidates,
@@ -65,11 +66,11 @@ def reranked(
 def fitting(
     kept: Sequence[str], tokens: Mapping[str, int], values: Mapping[str, float], budget: int
 ) -> tuple[str, ...]:
-    """Drop the least valuable, of equals the last in rank, until the rest fits, as the gateway does."""
+    """Drop one after the other, by the order in which the gateway does, until the rest fits."""
     left = list(kept)
     total = sum(tokens[one] for one in left)
     while total > budget:
-        worst = min(range(len(left)), key=lambda position: (values.get(left[position], 0.0), -position))
+        worst = min(range(len(left)), key=lambda position: drop_order(values.get(left[position]), position))
         total -= tokens[left.pop(worst)]
     return tuple(left)
 
