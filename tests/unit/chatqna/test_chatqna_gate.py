@@ -48,6 +48,28 @@ class TestFlag:
         assert gate.rest(verdict) == ""
 
 
+class TestNotStreamed:
+    @pytest.mark.parametrize("policy", [FLAG, ABSTAIN])
+    @pytest.mark.parametrize("mode", [ATTRIBUTED, INLINE])
+    def test_an_answer_that_nobody_sees_grow_is_judged_once(
+        self, mode: CitationMode, policy: GroundednessPolicy
+    ) -> None:
+        judged: list[str] = []
+        judge = judged_here(QUESTION, SENT, mode)
+
+        async def noted(answer: str) -> Verdict:
+            judged.append(answer)
+            return await judge(answer)
+
+        async def work() -> None:
+            gate = AnswerGate(noted, mode, policy, streamed=False)
+            assert [await gate.feed(piece) for piece in words(SUPPORTED)] == [""] * len(words(SUPPORTED))
+            assert gate.rest(await gate.finish()) == SUPPORTED
+
+        run(work)
+        assert judged == [SUPPORTED]
+
+
 class TestAbstain:
     def test_nothing_is_shown_before_a_complete_sentence_is_supported(self) -> None:
         pieces = words(SUPPORTED)

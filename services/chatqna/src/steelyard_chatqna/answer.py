@@ -33,12 +33,16 @@ _TELLING_ENDS = frozenset({"length", "content_filter"})
 
 @dataclass(slots=True)
 class Draft:
-    """An answer in the making; complete when its stream has ended. `kept` says that its ledger can be read again."""
+    """An answer in the making; complete when its stream has ended.
+
+    `streamed` says that its parts are shown as they come, `kept` that its ledger can be read again.
+    """
 
     ledger_id: str
     conversation: Conversation
     evidence: Evidence
     citation_mode: CitationMode
+    streamed: bool = True
     messages: list[dict[str, str]] = field(default_factory=list)
     budget: Budget | None = None
     abstained: str | None = None
@@ -176,7 +180,7 @@ class Answerer:
         policy = self._settings.groundedness_policy if draft.evidence.selected else GroundednessPolicy.FLAG
         sent = sent_chunks(draft.evidence.selected)
         with self._judging.case(draft.conversation.question, sent, draft.citation_mode) as case:
-            gate = AnswerGate(case.judge, draft.citation_mode, policy)
+            gate = AnswerGate(case.judge, draft.citation_mode, policy, streamed=draft.streamed)
             async with aclosing(self._gated(draft, sampling, gate)) as texts:
                 async for text in texts:
                     yield text

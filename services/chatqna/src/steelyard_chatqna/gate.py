@@ -19,26 +19,32 @@ class AnswerGate:
     Under GROUNDEDNESS_POLICY=abstain nothing is shown until a complete sentence is supported, because an answer of
     which nothing is supported will be replaced. A sentence is complete when the next one has begun: "it may reach 80"
     can still become "it may reach 80.5" or "800". In mode `inline` the answer is shown when it is complete, because a
-    marker can only be judged, and an invented one removed, with the text around it.
+    marker can only be judged, and an invented one removed, with the text around it. Nor is anything let through
+    early of an answer that is not `streamed`: nobody would see it, and each look at a part of it costs a judgement.
 
     `judge` judges the answer, or what there is of it. What is shown, put together, is the text of the verdict.
     """
 
     def __init__(
-        self, judge: Callable[[str], Awaitable[Verdict]], mode: CitationMode, policy: GroundednessPolicy
+        self,
+        judge: Callable[[str], Awaitable[Verdict]],
+        mode: CitationMode,
+        policy: GroundednessPolicy,
+        *,
+        streamed: bool = True,
     ) -> None:
         self.text = ""
         self._judge = judge
-        self._mode = mode
         self._policy = policy
+        self._growing = streamed and mode is CitationMode.ATTRIBUTED
         self._shown = 0
         self._judged = 0
-        self._open = mode is CitationMode.ATTRIBUTED and policy is GroundednessPolicy.FLAG
+        self._open = self._growing and policy is GroundednessPolicy.FLAG
 
     async def feed(self, text: str) -> str:
         """Take what one read of the model brought; return what may be shown now."""
         self.text += text
-        if not self._open and self._mode is CitationMode.ATTRIBUTED:
+        if self._growing and not self._open:
             self._open = await self._has_supported_sentence()
         return self._release(self.text) if self._open else ""
 

@@ -73,6 +73,7 @@ class Gateway:
     async def complete(self, body: ChatCompletionRequest | ChatQnARequest) -> dict[str, Any]:
         """Answer in one piece."""
         draft = await self._prepare(body)
+        draft.streamed = False
         async with aclosing(self._answer(draft, body)) as texts:
             async for _ in texts:
                 pass
