@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -69,78 +70,42 @@ def build(settings: ChatqnaSettings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(metrics: Metrics) -> AsyncIterator[Running]:
-        most = _calls_at_once(settings.steelyard_max_concurrency)
-        # The one layer that repeats calls: what our own services do for the gateway has no effects.
-        ours = partial(Upstream, token=service_token(settings), metrics=metrics, max_calls=most, retries=True)
         degraded = metrics.counter("rerank_degraded_total", "Requests answered without reranking.", ("reason",))
-        keeping, counting = Workers("ledgers", threads=1), Workers("counting", threads=1)
+        counting = Workers("counting", threads=1)
         async with AsyncExitStack() as stack:
-            for workers in (keeping, counting):
-                stack.callback(workers.close)
+            stack.callback(counting.close)
             judging = await stack.enter_async_context(JudgingProcess())
-            try:
-                store = await keeping.run(
-                    LedgerStore, settings.ledger_path, settings.ledger_days, settings.ledger_max_mb * 2**20
-                )
-            except LedgerStoreError as error:
-                raise LedgerStoreError(f"LEDGER_PATH={str(settings.ledger_path)!r}: {error}") from error
-            stack.callback(store.close)
-            # Closed once more before the store, so that what is being written or read can be.
-            stack.callback(keeping.close)
-            kept = KeptLedgers(store, keeping)
-            stack.push_async_callback(kept.close)
-            embedding = await stack.enter_async_context(ours(Stage.EMBEDDING, settings.embedding_url))
-            retriever = await stack.enter_async_context(ours(Stage.RETRIEVER, settings.retriever_url))
-            reranker = await stack.enter_async_context(ours(Stage.RERANKER, settings.reranker_url))
-            dataprep = (
-                None
-                if settings.dataprep_url is None
-                else await stack.enter_async_context(
-                    Upstream(
-                        Stage.DATAPREP,
-                        settings.dataprep_url,
-                        token=service_token(settings),
-                        metrics=metrics,
-                        max_calls=most,
-                    )
-                )
-            )
-            llm = await stack.enter_async_context(
-                Upstream(Stage.LLM, settings.llm_url, ours=False, token=llm_key, metrics=metrics, max_calls=most)
-            )
+            kept = await _kept_ledgers(settings, stack)
+            near = await _neighbours(settings, llm_key, metrics, stack)
             parts = Parts(
-                embedding,
-                retriever,
-                reranker,
+                near.embedding,
+                near.retriever,
+                near.reranker,
                 _policy(settings),
                 settings.rerank_failure_policy,
                 degraded,
                 settings.cosine_floors,
             )
-            model = LlmClient(llm, settings.llm_model_id)
-            tokens = counter(counted_by, llm, settings.llm_model_id, counting)
-            answerer = Answerer(settings, model, tokens, judging)
+            model = LlmClient(near.llm, settings.llm_model_id)
+            tokens = counter(counted_by, near.llm, settings.llm_model_id, counting)
             condenser = (
                 Condenser(model, tokens, settings.llm_context_tokens, judging) if settings.condense_question else None
             )
-            probes: dict[str, Probe] = {
-                "judging": judging.check,
-                "embedding": _ready(embedding),
-                "retriever": _ready(retriever),
-                "reranker": _ready(reranker),
-            }
+            gateway = Gateway(
+                settings,
+                parts,
+                Answerer(settings, model, tokens, judging),
+                kept,
+                Documents(near.dataprep, settings.steelyard_scopes),
+                condenser,
+            )
+            probes = near.probes(settings) | {"judging": judging.check}
             if ring is not None:
                 probes["api_keys"] = _usable(ring)
             if settings.ledger_days:
                 probes["ledgers"] = kept.check
-            if settings.llm_backend == "openai":
-                probes["llm"] = _listed(llm)
             # Answers go on without these, and say so.
             optional = {"dataprep", "ledgers", *(["reranker"] if settings.rerank_failure_policy == "degrade" else [])}
-            if dataprep is not None:
-                probes["dataprep"] = _ready(dataprep)
-            documents = Documents(dataprep, settings.steelyard_scopes)
-            gateway = Gateway(settings, parts, answerer, kept, documents, condenser)
             yield Running(gateway, probes, optional=frozenset(optional))
 
     return create_app(
@@ -151,9 +116,69 @@ def build(settings: ChatqnaSettings) -> FastAPI:
     )
 
 
-def _calls_at_once(requests: int) -> int:
-    """How many of all requests may wait for the same neighbour: when that one is slow, the rest is left for others."""
-    return max(1, requests * 3 // 4)
+@dataclass(frozen=True, slots=True)
+class _Neighbours:
+    """The services that the gateway asks, and the model server."""
+
+    embedding: Upstream
+    retriever: Upstream
+    reranker: Upstream
+    dataprep: Upstream | None
+    llm: Upstream
+
+    def probes(self, settings: ChatqnaSettings) -> dict[str, Probe]:
+        """What tells of each whether it can be used; an extractive gateway has no use for the model server."""
+        probes = {
+            "embedding": _ready(self.embedding),
+            "retriever": _ready(self.retriever),
+            "reranker": _ready(self.reranker),
+        }
+        if self.dataprep is not None:
+            probes["dataprep"] = _ready(self.dataprep)
+        if settings.llm_backend == "openai":
+            probes["llm"] = _listed(self.llm)
+        return probes
+
+
+async def _neighbours(
+    settings: ChatqnaSettings, llm_key: str | None, metrics: Metrics, stack: AsyncExitStack
+) -> _Neighbours:
+    """Clients of all neighbours, closed with `stack`.
+
+    The gateway is the one layer that repeats calls: what it asks of embedding, retriever and reranker has no effects.
+    """
+    # When one neighbour is slow, a quarter of all requests is left for what the others can answer.
+    most = max(1, settings.steelyard_max_concurrency * 3 // 4)
+    opened = partial(Upstream, metrics=metrics, max_calls=most)
+    ours = partial(opened, token=service_token(settings))
+    dataprep = None
+    if settings.dataprep_url is not None:
+        dataprep = await stack.enter_async_context(ours(Stage.DATAPREP, settings.dataprep_url))
+    return _Neighbours(
+        embedding=await stack.enter_async_context(ours(Stage.EMBEDDING, settings.embedding_url, retries=True)),
+        retriever=await stack.enter_async_context(ours(Stage.RETRIEVER, settings.retriever_url, retries=True)),
+        reranker=await stack.enter_async_context(ours(Stage.RERANKER, settings.reranker_url, retries=True)),
+        dataprep=dataprep,
+        llm=await stack.enter_async_context(opened(Stage.LLM, settings.llm_url, ours=False, token=llm_key)),
+    )
+
+
+async def _kept_ledgers(settings: ChatqnaSettings, stack: AsyncExitStack) -> KeptLedgers:
+    """The ledger store, written and read by a thread of its own; raises LedgerStoreError naming LEDGER_PATH."""
+    keeping = Workers("ledgers", threads=1)
+    stack.callback(keeping.close)
+    try:
+        store = await keeping.run(
+            LedgerStore, settings.ledger_path, settings.ledger_days, settings.ledger_max_mb * 2**20
+        )
+    except LedgerStoreError as error:
+        raise LedgerStoreError(f"LEDGER_PATH={str(settings.ledger_path)!r}: {error}") from error
+    stack.callback(store.close)
+    # Closed once more before the store, so that what is being written or read can be.
+    stack.callback(keeping.close)
+    kept = KeptLedgers(store, keeping)
+    stack.push_async_callback(kept.close)
+    return kept
 
 
 def _policy(settings: ChatqnaSettings) -> Mapping[str, Any]:
