@@ -73,6 +73,8 @@ def test_identifiers_compare_without_separators() -> None:
     [
         ("It takes 10 to 20 bar, 1,000.5 mm and three seals.", ["10", "20 bar", "1,000.5 mm", "three"]),
         ("1. Open 2 valves.", ["2"]),
+        ("# 13. Fewer than 100 settings", ["100"]),
+        ("- 7) Open 2 valves.", ["2"]),
         ("Grease it every six months.", ["six months"]),
         ("Es sind 4.000 Betriebsstunden und zwölf Monate.", ["4.000 Betriebsstunden", "zwölf Monate"]),
         ("三台と35リットル。", ["三", "35リットル"]),
@@ -89,6 +91,15 @@ def test_the_first_number_of_a_range_has_its_unit() -> None:
     assert first is not None
     assert second is not None
     assert first.unit == second.unit is not None
+
+
+@pytest.mark.parametrize("text", ["12. Mai 2024: Lieferung", "## 12. Mai 2024", "- 12. Mai 2024: Lieferung"])
+def test_a_sentence_that_begins_with_a_date_has_it(text: str) -> None:
+    assert found(text, Kind.DATE) == ["12. Mai 2024"]
+
+
+def test_an_entry_that_begins_with_a_verb_has_no_date() -> None:
+    assert found("1. May be cleaned with water.", Kind.DATE) == []
 
 
 def test_superscript_digits_are_no_numbers() -> None:

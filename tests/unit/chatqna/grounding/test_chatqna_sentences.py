@@ -101,6 +101,11 @@ def test_spans_are_ordered_disjoint_and_cover_all_that_is_not_space(text: str) -
             ],
         ),
         ("Technical data\nWeight 12 kg", ["Technical data", "Weight 12 kg"]),
+        ("# 13. Fewer settings\n## (4) Torque\n", ["# 13. Fewer settings", "## (4) Torque"]),
+        (
+            "Die neue Pumpe wurde dem Kunden wie vereinbart am\n12. Mai 2024 geliefert. Gut.",
+            ["Die neue Pumpe wurde dem Kunden wie vereinbart am\n12. Mai 2024 geliefert.", "Gut."],
+        ),
     ],
 )
 def test_splits(text: str, expected: list[str]) -> None:

@@ -14,6 +14,7 @@ from .lexicon.numerals import HAN_COUNTERS, HAN_DIGITS
 from .lexicon.particles import SPACED_PARTICLES
 from .lexicon.words import fold
 from .quantities import Quantity, counted, quantity_at
+from .sentences import begins_with_ordinal
 from .surfaces import HYPHENATED, Piece
 from .units import Unit
 from .vocabulary import Content, Word, run_of
@@ -31,7 +32,7 @@ _ASCII_TOKEN = re.compile(
 """What `_TOKEN` is where only ASCII stands, in two thirds of its time."""
 
 _TIME = re.compile(r"(\d{1,2}):(\d{2}(?::\d{2})?)(?!\d)(?:\s?([ap])\.?m\b\.?)?", re.IGNORECASE)
-_LIST_MARK = re.compile(r"(?:[-*+•‣▪]|#{1,6}|\(?\d{1,3}[.)])\s+")
+_MARK = re.compile(r"(?:[-*+•‣▪]|#{1,6}|\(?\d{1,3}[.)])\s+")
 _RANGE = re.compile(r"\s*(?:-|~|x|×|to|and|or|bis|und|oder|至|から|到|或|إلى|و)\s*")
 _REVISION_LETTER = re.compile(r"\.? ([A-Z])(?![\w'-])")
 _DAYS = re.compile(r"\s*(?:-|~|to|through|until|till|bis|至|到|から|إلى)\s*")
@@ -86,8 +87,7 @@ class _Reader:
     def read(self) -> Facts:
         """Read the tokens in order. One that is longer than what was understood of it is taken up where that ends."""
         text, code = self._text, self._code
-        mark = _LIST_MARK.match(text, self._start, self._end)
-        position = self._start if mark is None else mark.end()
+        position = self._behind_marks()
         for match in self._tokens.finditer(text, position, self._end):
             start, end = match.span()
             if start >= position:
@@ -109,6 +109,15 @@ class _Reader:
                 self._deny(bisect_right(self._clause_starts, low) - 1, high)
         facts = self._with_negation() if self._cues else self._facts
         return Facts(facts, self._cues, self._units, frozenset(self._denied))
+
+    def _behind_marks(self) -> int:
+        """Where the sentence begins behind the marks of headings and lists."""
+        position = self._start
+        while (mark := _MARK.match(self._text, position, self._end)) is not None:
+            if begins_with_ordinal(self._text, position, self._end):
+                break
+            position = mark.end()
+        return position
 
     def _token(self, match: re.Match[str], start: int, end: int) -> int:
         kind = match.lastgroup

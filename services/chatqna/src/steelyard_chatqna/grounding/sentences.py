@@ -19,7 +19,8 @@ _SENTENCE_END = re.compile(
 )
 _ANY_END = re.compile(rf"[\n\r\u2028\u2029{_FULL_WIDTH_STOPS}{_STOPS}]")
 _LIST_MARK = re.compile(r"\s*(?:[-*+•‣▪–]|\(?\d{1,3}[.)]|\(?[A-Za-z][.)])\s+\S")
-_LIST_MARK_ONLY = re.compile(r"\s*(?:\d{1,3}|[A-Za-z])\.\Z")
+_ORDINAL = re.compile(r"\s*\d{1,3}\.\s+([^\W\d_]+)")
+_LIST_MARK_ONLY = re.compile(r"\s*(?:#{1,6}\s+)?(?:\d{1,3}|[A-Za-z])\.\Z")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _LINE = re.compile(r"[^\n\r\u2028\u2029]+")
 _WORD_BEFORE = re.compile(r"(?<![\w\-°])(?<!\d )(?:[^\W\d_](?:[.\-]?[^\W\d_])*|(?<![\w\-])\d+)\Z")
@@ -74,13 +75,23 @@ def _blocks(text: str) -> list[tuple[int, int, bool]]:
             open_block = False
             continue
         row = bare.count("|") >= 2 or "\t" in bare
-        joins = open_block and gap <= 1 and not (row or _LIST_MARK.match(line) or _HEADING.match(line))
+        joins = open_block and gap <= 1 and not (row or _begins_entry(line) or _HEADING.match(line))
         if joins:
             blocks[-1] = (blocks[-1][0], match.end(), False)
         else:
             blocks.append((match.start(), match.end(), row))
         open_block = not row and not _HEADING.match(line) and _is_wrapped(bare)
     return blocks
+
+
+def begins_with_ordinal(text: str, start: int, end: int) -> bool:
+    """Whether `text[start:end]` begins with a number that counts the word behind it: `5. Mai` is no entry of a list."""
+    ordinal = _ORDINAL.match(text, start, end)
+    return ordinal is not None and ordinal.group(1).casefold() in AFTER_ORDINAL
+
+
+def _begins_entry(line: str) -> bool:
+    return _LIST_MARK.match(line) is not None and not begins_with_ordinal(line, 0, len(line))
 
 
 def _is_wrapped(line: str) -> bool:
