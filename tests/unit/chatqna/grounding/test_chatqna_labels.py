@@ -100,3 +100,16 @@ def test_extraction_prefers_the_document_that_was_asked_for_and_writes_no_label(
         assert extracted is not None
         assert extracted.answer == text
     assert extract("Which Bulletin has the section Retightening?", [SentChunk(1, "a", "It is red.", label=OLD)]) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "marked"),
+    [
+        ("Who wrote the foreword of the book?", "The foreword of the book was written by Rust's creators.", True),
+        ("What does Rc stand for?", "Rc stands for Reference Counted.", False),
+    ],
+)
+def test_the_title_of_a_book_does_not_hold_what_else_is_said_of_it(question: str, answer: str, marked: bool) -> None:
+    title = "Rc<T>, the Reference Counted Smart Pointer - The Rust Programming Language"
+    text = "The source files from which this book is generated are on GitHub. Its foreword is short."
+    assert bool(missing(answer, question, [SentChunk(1, "a", text, label=title)])) == marked

@@ -1,6 +1,6 @@
 """Whether one claim stands in the sent chunks, and where."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .binding import Binding
@@ -112,7 +112,7 @@ class Matcher:
         ]
         if decisive:
             return Match({}, decisive)
-        if self._says_something_else(group, missing):
+        if self._says_something_else(group, missing) or (missing and self._is_only_named(support)):
             return Match({}, [found.fact for found in missing])
         repeated = self._repeated_in_vain(main, group, sentence)
         if repeated:
@@ -173,6 +173,11 @@ class Matcher:
                 return False
         said = claims.said
         return not (said.dictated if said.language.negation_pattern is not None else said.may_dictate)
+
+    def _is_only_named(self, support: Mapping[int, Sequence[Located]]) -> bool:
+        """Whether the evidence has no more of a claim than names in a label, which stand above all that a book says."""
+        named = (found.fact.kind is Kind.NAME for facts in support.values() for found in facts)
+        return self._index.labels.issuperset(support) and all(named)
 
     @staticmethod
     def _says_something_else(group: Sequence[Located], missing: Sequence[Located]) -> bool:
