@@ -113,3 +113,13 @@ def test_the_title_of_a_book_does_not_hold_what_else_is_said_of_it(question: str
     title = "Rc<T>, the Reference Counted Smart Pointer - The Rust Programming Language"
     text = "The source files from which this book is generated are on GitHub. Its foreword is short."
     assert bool(missing(answer, question, [SentChunk(1, "a", text, label=title)])) == marked
+
+
+def test_what_label_and_text_say_is_quoted_from_the_text() -> None:
+    heading = "Allowing multiple owners of mutable data"
+    text = f"{heading}\n\nA common way to use it is in combination with another pointer."
+    sent = [SentChunk(1, "a", text, label=f"RefCell and Interior Mutability, section {heading}")]
+    answer = "RefCell is used for mutability, allowing multiple owners of mutable data."
+    (citation,) = attribute(answer, sent, "What is RefCell used for?").citations
+    assert citation.quote == heading
+    assert citation.support > 0.5

@@ -84,20 +84,21 @@ class Matcher:
         ]
 
     def _claim(self, group: list[Located], sentence: list[Located], claims: Claims, binding: Binding) -> Match:
-        first: Match | None = None
+        best: Match | None = None
         contradicted = 0.0
         for main, covered in self._coverage.candidates(group, sentence):
             if covered < contradicted:
                 continue
             match = self._try(main, group, sentence, claims, binding)
-            if match.holds:
+            if match.holds and main not in self._index.labels:
                 return match
             if match.cue:
                 # What denies the claim outweighs a sentence that speaks of less of it.
                 contradicted = covered
-            first = first or match
-        if first is not None:
-            return first
+            # What a label holds may stand in a text as well, where it can be quoted.
+            best = match if best is None or (match.holds and not best.holds) else best
+        if best is not None:
+            return best
         facts = [found.fact for found in group]
         decisive = [fact for fact in facts if fact.kind in DECISIVE]
         # Words of another language can not be missed there.
