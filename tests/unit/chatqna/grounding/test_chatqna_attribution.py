@@ -253,6 +253,23 @@ SENTENCES = st.sampled_from(
 
 
 @pytest.mark.parametrize(
+    ("evidence", "answer", "marked"),
+    [
+        ("The two pumps are red.", "No, the two pumps are red.", [["no"]]),
+        ("The two pumps are red.", "Yes, the two pumps are red.", []),
+        ("The two pumps are not red.", "No, the two pumps are not red.", []),
+        ("The two pumps are not red.", "No two pumps are red.", []),
+        ("The two pumps are not red.", "Yes, the two pumps are not red.", [["yes"]]),
+        ("The three pumps are red.", "No, the three pumps are red.", []),
+    ],
+)
+def test_a_verdict_that_goes_on_as_the_opposite_is_unsupported(
+    evidence: str, answer: str, marked: list[list[str]]
+) -> None:
+    assert missing(answer, evidence, question="Are the two pumps red?") == marked
+
+
+@pytest.mark.parametrize(
     ("question", "answer"),
     [
         ("How often is the pump calibrated?", "Yes"),

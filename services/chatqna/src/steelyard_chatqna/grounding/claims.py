@@ -39,7 +39,7 @@ class Claims(NamedTuple):
 
     `groups` are the claims, each a list of key facts; `said` is the whole sentence, with what it repeats of the
     question. `verdict` is the particle of a bare yes or no, whose claim is the question itself; `denied` says that it
-    is a no.
+    is a no. A sentence that `is_incoherent` has a verdict, and then says the opposite: `No, it is.`
     """
 
     groups: list[list[Fact]]
@@ -48,6 +48,7 @@ class Claims(NamedTuple):
     denied_clauses: frozenset[int] = frozenset()
     verdict: str = ""
     denied: bool = False
+    is_incoherent: bool = False
 
 
 def read_question(question: str, language: Language) -> Question:
@@ -89,8 +90,12 @@ def read_claims(
     if not facts:
         return _verdict(original[sentence.start : sentence.end], question, cues, language)
     own = [fact for fact in facts if not _repeats(fact, question)]
+    passage = Passage(facts, text, (start, sentence.end), language)
+    said = particle(original[start : sentence.end])
+    if said in (YES if cues else NO) and not own and _is_asked_whole(facts, question):
+        return Claims([facts], passage, cues, verdict=said, is_incoherent=True)
     keys = facts if read.cues or question.polar or not own else own
-    return Claims(_groups(keys), Passage(facts, text, (start, sentence.end), language), cues, read.denied)
+    return Claims(_groups(keys), passage, cues, read.denied)
 
 
 def _claims_nothing(said: str, facts: Sequence[Fact], question: Question, *, may_refuse: bool) -> bool:
@@ -115,6 +120,12 @@ def _verdict(surface: str, question: Question, cues: list[str], language: Langua
 
 def _repeats(fact: Fact, question: Question) -> bool:
     return fact.kind is not Kind.IDENTIFIER and (fact.key in question.keys or fact.form in question.keys)
+
+
+def _is_asked_whole(facts: Sequence[Fact], question: Question) -> bool:
+    """Whether the sentence has all that a question asks for a yes or no to, which denies nothing itself."""
+    said = {fact.key for fact in facts}
+    return question.polar and not question.denied_clauses and said.issuperset(fact.key for fact in question.facts)
 
 
 def _groups(facts: Sequence[Fact]) -> list[list[Fact]]:

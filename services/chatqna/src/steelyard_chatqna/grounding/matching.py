@@ -70,6 +70,8 @@ class Matcher:
 
     def match(self, claims: Claims) -> list[Match]:
         """Return one match for each group of `claims`."""
+        if claims.is_incoherent:
+            return [Match({}, [], claims.verdict)]
         if claims.verdict:
             return [self._verdict(claims)]
         located = self._locate(claims.said.facts)
