@@ -6,6 +6,7 @@ Nothing here waits for a time to pass: conditions are looked at in the page, at 
 import asyncio
 import itertools
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
@@ -169,7 +170,7 @@ async def chromium() -> AsyncIterator[Page]:
     assert found is not None
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         process = await asyncio.create_subprocess_exec(
-            found, f"--user-data-dir={folder}", *_FLAGS,
+            found, f"--user-data-dir={folder}", *_FLAGS, env={**os.environ, "TMPDIR": folder},
             stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         assert process.stderr is not None
