@@ -44,7 +44,7 @@ ROUTES: dict[str, tuple[str, Any]] = {
         {"strategy": "slice", "top_n": 1, "settings": {"token_cost_alpha": 0.1},
          "candidates": [{"id": "a", "score": 0.5, "tokens": 9}, {"id": "b", "score": 0.1, "tokens": 0}]},
     ),
-    "/v1/dataprep/get": ("dataprep", {"scopes": ["public"], "after": "a", "limit": 5}),
+    "/v1/dataprep/get": ("dataprep", {"scopes": ["public"], "after": "a a.md", "limit": 5}),
     "/v1/dataprep/delete": ("dataprep", {"file_path": "nothing.md", "scopes": ["public"]}),
     "/v1/dataprep/ingest": ("dataprep", {"files": []}),
 }  # fmt: skip

@@ -138,9 +138,8 @@ def test_documents_are_paged_in_one_order_and_deleted_one_by_one(lab: Lab) -> No
         after = page.get("next_after")
         if after is None:
             break
+    assert [one["name"] for one in found] == names
     ids = [str(one["document_id"]) for one in found]
-    assert ids == sorted(set(ids))
-    assert sorted(str(one["name"]) for one in found) == names
     # OPEA's clients send no body at all.
     bare = post(lab, "get", headers={"Content-Type": "application/json"})
     assert [one["document_id"] for one in bare.json()["documents"]] == ids

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from steelyard_store import ChunkReader, ChunkWriter, DocumentSummary, Filter, InvalidQuery
+from steelyard_store import ChunkReader, ChunkWriter, DocumentPlace, DocumentSummary, Filter, InvalidQuery
 from tests.conformance.store.harness import Opened
 from tests.conformance.store.samples import DIMENSION, MODEL, OPEN, publication
 
@@ -149,7 +149,34 @@ async def test_listing_goes_through_all_documents_page_by_page(store: Opened) ->
 async def test_the_last_full_page_says_that_it_is_the_last(store: Opened) -> None:
     await store.publish(publication("a"), publication("b"))
     assert (await store.reader.documents(OPEN, limit=2)).next_after is None
-    assert (await store.reader.documents(OPEN, limit=1)).next_after == "a"
+    assert (await store.reader.documents(OPEN, limit=1)).next_after == ("handbook.txt", "a")
+
+
+NAMES = ["Z.md", "a.md", "Ä.md", "a.md", "a b.md", "a/b.md", "a", "日本.md", "z.md", "\uff21.md", "\U0001f34e.md"]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 100])
+async def test_documents_are_listed_by_name_and_those_of_one_name_by_id(store: Opened, limit: int) -> None:
+    ids = [f"{(number * 7) % len(NAMES)}" for number in range(len(NAMES))]
+    places = [DocumentPlace(name, document_id) for name, document_id in zip(NAMES, ids, strict=True)]
+    await store.publish(*(publication(place.document_id, ["x"], source=place.source) for place in places))
+    seen, after = list[DocumentPlace](), None
+    while True:
+        page = await store.reader.documents(OPEN, limit=limit, after=after)
+        seen += [summary.place for summary in page.documents]
+        after = page.next_after
+        if after is None:
+            break
+    assert seen == sorted(places)
+
+
+async def test_a_listing_goes_on_behind_a_document_that_is_gone(store: Opened) -> None:
+    await store.publish(*(publication(name, ["x"], source=f"{name}.md") for name in "dbac"))
+    first = await store.reader.documents(OPEN, limit=2)
+    await store.writer.delete("b")
+    rest = await store.reader.documents(OPEN, limit=2, after=first.next_after)
+    assert [summary.document_id for summary in (*first.documents, *rest.documents)] == ["a", "b", "c", "d"]
+    assert rest.next_after is None
 
 
 @pytest.mark.parametrize("limit", [0, -1, 10**9, 2.0, True])

@@ -66,7 +66,15 @@ async def found(bench: Bench, **asked: Any) -> list[str]:
         names += [document.name for document in page.documents]
         after = page.next_after
         if after is None:
-            return sorted(names)
+            assert names == sorted(names)
+            return names
+
+
+@pytest.mark.parametrize("cursor", ["", "handbook.md", " handbook.md", "abc ", "abc  "])
+async def test_a_cursor_that_no_page_has_given_is_refused(bench: Bench, cursor: str) -> None:
+    with pytest.raises(SteelyardError, match="after: ") as caught:
+        await bench.catalogue.documents(GetRequest(after=cursor))
+    assert caught.value.code is ErrorCode.INVALID_REQUEST
 
 
 @pytest.mark.parametrize("page", [1, 2, 1000])

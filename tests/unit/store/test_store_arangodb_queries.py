@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from steelyard_store import (
+    DocumentPlace,
     Filter,
     StoreBusy,
     StoreCorrupt,
@@ -37,7 +38,7 @@ READS: dict[str, Read] = {
     "chunks": lambda reader, name, filter_: reader.chunks([name], filter_),
     "document": lambda reader, name, filter_: reader.document(name, filter_),
     "document_chunks": lambda reader, name, filter_: reader.document_chunks(name, filter_),
-    "documents": lambda reader, name, filter_: reader.documents(filter_, after=name),
+    "documents": lambda reader, name, filter_: reader.documents(filter_, after=DocumentPlace(name, name)),
 }
 HOSTILE = [
     '" || true || "',

@@ -104,9 +104,10 @@ class DocumentDetails(Response):
 
 
 class DocumentList(Response):
-    """Published documents by ascending id; `next_after` is the cursor of the next page, None on the last.
+    """Published documents by name, in the order of code points.
 
-    Of documents that match a text, a page may hold fewer than were asked for, or none, and yet not be the last.
+    `next_after` is the cursor of the next page, None on the last. Of documents that match a text, a page may hold fewer
+    than were asked for, or none, and yet not be the last.
     """
 
     documents: list[DocumentInfo]

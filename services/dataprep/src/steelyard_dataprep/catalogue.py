@@ -6,7 +6,7 @@ from steelyard_contracts.dataprep import DocumentDetail, DocumentDetails, Docume
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime.scopes import named_scopes
 from steelyard_store.port import ChunkReader, ChunkWriter
-from steelyard_store.records import Document, DocumentSummary, Filter
+from steelyard_store.records import Document, DocumentPlace, DocumentSummary, Filter
 
 from .identity import document_id
 from .intakes import Intakes
@@ -46,26 +46,26 @@ class Catalogue:
         return named_scopes(given, self._scopes)
 
     async def documents(self, asked: GetRequest) -> DocumentList:
-        """One page of documents by id. Raises StoreError."""
-        within = self._filter(asked.scopes)
+        """One page of documents by name. Raises `invalid_request` for a cursor that is none, and StoreError."""
+        within, after = self._filter(asked.scopes), _place(asked.after)
         if asked.matching is None:
-            page = await self._reader.documents(within, limit=asked.limit, after=asked.after)
+            page = await self._reader.documents(within, limit=asked.limit, after=after)
             return DocumentList(
                 documents=[_info(summary, summary.chunk_count) for summary in page.documents],
-                next_after=page.next_after,
+                next_after=_cursor(page.next_after),
             )
-        wanted, after, found = _comparable(asked.matching), asked.after, list[DocumentInfo]()
+        wanted, found = _comparable(asked.matching), list[DocumentInfo]()
         for _ in range(_PAGES_LOOKED_AT):
             page = await self._reader.documents(within, limit=_PAGE, after=after)
             for summary in page.documents:
                 if wanted in _comparable(summary.source) or wanted in _comparable(summary.title):
                     found.append(_info(summary, summary.chunk_count))
                 if len(found) == asked.limit and summary is not page.documents[-1]:
-                    return DocumentList(documents=found, next_after=summary.document_id)
+                    return DocumentList(documents=found, next_after=_cursor(summary.place))
             after = page.next_after
             if after is None or len(found) == asked.limit:
                 break
-        return DocumentList(documents=found, next_after=after)
+        return DocumentList(documents=found, next_after=_cursor(after))
 
     async def details(self, name_or_id: str, scopes: list[str] | None) -> DocumentDetails:
         """The document of that id, or those of that name; raises `not_found`, and StoreError."""
@@ -112,6 +112,21 @@ class Catalogue:
 
     def _filter(self, scopes: list[str] | None) -> Filter:
         return Filter(self.scopes(scopes))
+
+
+def _cursor(place: DocumentPlace | None) -> str | None:
+    """A place as callers carry it from page to page; no id has a space."""
+    return None if place is None else f"{place.document_id} {place.source}"
+
+
+def _place(cursor: str | None) -> DocumentPlace | None:
+    """The place that a cursor names; raises `invalid_request`."""
+    if cursor is None:
+        return None
+    document, _, name = cursor.partition(" ")
+    if not (document and name.strip()):
+        raise SteelyardError(ErrorCode.INVALID_REQUEST, "after: is no `next_after` of an earlier page")
+    return DocumentPlace(name, document)
 
 
 def _comparable(text: str) -> str:

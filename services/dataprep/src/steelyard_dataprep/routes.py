@@ -149,7 +149,7 @@ async def job(
 
 @router.post("/get", response_model=DocumentList)
 async def documents(dataprep: Annotated[Dataprep, Depends(_dataprep)], body: GetRequest | None = None) -> Response:
-    """The published documents by ascending id, a page at a time; without a body, as OPEA's clients ask, the first."""
+    """The published documents by name, a page at a time; without a body, as OPEA's clients ask, the first."""
     return json_reply(await dataprep.catalogue.documents(body or GetRequest()))
 
 

@@ -19,7 +19,7 @@ from typing import Protocol, runtime_checkable
 from numpy.typing import ArrayLike
 
 from steelyard_store.model_identity import ModelIdentity
-from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, PublishResult, StoreInfo
+from steelyard_store.records import Chunk, Document, DocumentPage, DocumentPlace, Filter, Hit, PublishResult, StoreInfo
 from steelyard_store.tree import Tree, TreeHit
 from steelyard_store.validation import Float32
 
@@ -113,8 +113,8 @@ class ChunkReader(Protocol):
         """Return the document's chunks with ``first <= ordinal <= last`` in ordinal order (window expansion)."""
         ...
 
-    async def documents(self, filter: Filter, *, limit: int = 100, after: str | None = None) -> DocumentPage:
-        """Return up to ``limit`` documents with ids greater than ``after``, ascending."""
+    async def documents(self, filter: Filter, *, limit: int = 100, after: DocumentPlace | None = None) -> DocumentPage:
+        """Return up to ``limit`` documents behind the place ``after``, which need not be there any more."""
         ...
 
     async def close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from steelyard_store.errors import InvalidQuery, ScopeRequired
 from steelyard_store.model_identity import ModelIdentity
@@ -40,6 +40,13 @@ class Document:
     notes: tuple[str, ...] = ()
 
 
+class DocumentPlace(NamedTuple):
+    """Where a document stands in a listing: by name, in the order of code points; of the same names, by id."""
+
+    source: str
+    document_id: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentSummary:
     """A document without its text, for listings."""
@@ -56,13 +63,18 @@ class DocumentSummary:
     notes: tuple[str, ...]
     chunk_count: int
 
+    @property
+    def place(self) -> DocumentPlace:
+        """Where it stands in a listing."""
+        return DocumentPlace(self.source, self.document_id)
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentPage:
-    """Documents in ascending ``document_id`` order; ``next_after`` is None on the last page."""
+    """Documents in the order of their places; ``next_after`` is that of the last one, None on the last page."""
 
     documents: tuple[DocumentSummary, ...]
-    next_after: str | None
+    next_after: DocumentPlace | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard_store.errors import DimensionMismatch, InvalidPublication, InvalidQuery, ScopeRequired, StoreError
 from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.names import check_name, check_text
-from steelyard_store.records import Chunk, Document, Filter
+from steelyard_store.records import Chunk, Document, DocumentPlace, Filter
 
 Float32 = NDArray[np.float32]
 
@@ -47,6 +47,19 @@ def checked_page_size(limit: int) -> int:
         InvalidQuery: it is not.
     """
     return checked_integer("limit", limit, 1, MAX_PAGE, InvalidQuery)
+
+
+def checked_place(after: DocumentPlace | None) -> DocumentPlace:
+    """Return ``after``, or for None the place in front of every document.
+
+    Raises:
+        InvalidQuery: a part of it can be no name.
+    """
+    if after is None:
+        return DocumentPlace("", "")
+    for part in after:
+        check_name("after", part, InvalidQuery)
+    return after
 
 
 def checked_ordinal(field: str, ordinal: int) -> int:

@@ -59,7 +59,7 @@ async def documents(served: _Served, scope: str = "", matching: str = "", after:
     return html(
         "documents_body.html",
         {
-            "documents": sorted(found.documents, key=lambda one: (one.name, one.scope)),
+            "documents": found.documents,
             "types": _TYPES,
             "several_scopes": len(served.documents.visible) > 1,
             "may_write": served.documents.may_write,

@@ -257,11 +257,12 @@ RETURN {{meta, rows}}
 
 
 def document_page(conditions: Conditions) -> str:
-    """Binds ``after`` (hexadecimal) and ``limit``."""
+    """Binds ``source`` and ``id`` (hexadecimal) of the place behind which the page begins, and ``limit``."""
     return f"""{_META}
 LET rows = (
-  FOR d IN @@documents FILTER d.id_hex > @after AND {conditions.on_document}
-    SORT d.id_hex
+  FOR d IN @@documents
+    FILTER (d.source_hex > @source OR (d.source_hex == @source AND d.id_hex > @id)) AND {conditions.on_document}
+    SORT d.source_hex, d.id_hex
     LIMIT @limit
     RETURN {_SUMMARY}
 )

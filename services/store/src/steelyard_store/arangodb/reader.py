@@ -16,7 +16,7 @@ from steelyard_store.arangodb.vector_search import OnFallback, VectorSearch, dir
 from steelyard_store.errors import InvalidQuery
 from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.names import check_name
-from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, StoreInfo
+from steelyard_store.records import Chunk, Document, DocumentPage, DocumentPlace, Filter, Hit, StoreInfo
 from steelyard_store.terms import query_terms
 from steelyard_store.tree import TreeHit, best_first
 from steelyard_store.validation import (
@@ -28,6 +28,7 @@ from steelyard_store.validation import (
     checked_k,
     checked_ordinal,
     checked_page_size,
+    checked_place,
     checked_query_text,
     checked_query_vector,
 )
@@ -174,17 +175,17 @@ class ArangoReader:
         _, reply = await self._run(queries.document_window(conditions), binds)
         return [rows.chunk_from(row) for row in reply["rows"]]
 
-    async def documents(self, filter: Filter, *, limit: int = 100, after: str | None = None) -> DocumentPage:
+    async def documents(self, filter: Filter, *, limit: int = 100, after: DocumentPlace | None = None) -> DocumentPage:
         """See ``ChunkReader.documents``."""
         checked_filter(filter)
         size = checked_page_size(limit)
-        if after is not None:
-            check_name("after", after, InvalidQuery)
+        behind = checked_place(after)
         conditions = queries.Conditions(self._address, filter)
-        binds = {**conditions.binds, "after": rows.hexed(after or ""), "limit": size + 1}
+        place = {"source": rows.hexed(behind.source), "id": rows.hexed(behind.document_id)}
+        binds = {**conditions.binds, **place, "limit": size + 1}
         _, reply = await self._run(queries.document_page(conditions), binds)
         page = tuple(rows.summary_from(row) for row in reply["rows"][:size])
-        return DocumentPage(page, page[-1].document_id if len(reply["rows"]) > size else None)
+        return DocumentPage(page, page[-1].place if len(reply["rows"]) > size else None)
 
     async def close(self) -> None:
         """See ``ChunkReader.close``."""

@@ -20,7 +20,7 @@ from steelyard_store.embedded.schema import SCHEMA_VERSION, Meta, check_same_mod
 from steelyard_store.errors import InvalidQuery, StoreCorrupt
 from steelyard_store.model_identity import ModelIdentity
 from steelyard_store.names import check_name
-from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, StoreInfo
+from steelyard_store.records import Chunk, Document, DocumentPage, DocumentPlace, Filter, Hit, StoreInfo
 from steelyard_store.tree import TreeHit, best_first
 from steelyard_store.validation import (
     Float32,
@@ -30,6 +30,7 @@ from steelyard_store.validation import (
     checked_k,
     checked_ordinal,
     checked_page_size,
+    checked_place,
     checked_query_text,
     checked_query_vector,
 )
@@ -175,21 +176,21 @@ class EmbeddedReading:
             ).fetchall()
         return [rows.chunk_from_row(row) for row in found]
 
-    def documents(self, filter: Filter, limit: int, after: str | None) -> DocumentPage:
+    def documents(self, filter: Filter, limit: int, after: DocumentPlace | None) -> DocumentPage:
         """See ``ChunkReader.documents``."""
         checked_filter(filter)
         checked_page_size(limit)
-        if after is not None:
-            check_name("after", after, InvalidQuery)
+        behind = checked_place(after)
         conditions, values = rows.where("d", filter)
         with self._transaction() as (connection, _):
             found = connection.execute(
                 f"SELECT {rows.SUMMARY_COLUMNS} FROM document AS d "  # noqa: S608  no caller's text
-                f"WHERE d.document_id > ? AND {conditions} ORDER BY d.document_id LIMIT ?",
-                (after or "", *values, limit + 1),
+                f"WHERE (d.source, d.document_id) > (?, ?) AND {conditions} "
+                "ORDER BY d.source, d.document_id LIMIT ?",
+                (*behind, *values, limit + 1),
             ).fetchall()
         page = tuple(map(rows.summary_from_row, found[:limit]))
-        return DocumentPage(page, page[-1].document_id if len(found) > limit else None)
+        return DocumentPage(page, page[-1].place if len(found) > limit else None)
 
     def close(self) -> None:
         """See ``ChunkReader.close``."""

@@ -107,6 +107,9 @@ CREATE TABLE IF NOT EXISTS deletion (
 ) STRICT
 """
 
+# Listing goes by it. Only writers can add it to a store that is older, and without it the same is found more slowly.
+NAMES_DDL = "CREATE INDEX IF NOT EXISTS document_by_name ON document (source, document_id)"
+
 # Where each term stands, one row for each time. A view of the full-text table that a connection makes for itself: it
 # holds nothing, and so is no part of the file.
 INSTANCES_DDL = "CREATE VIRTUAL TABLE temp.lexical_instance USING fts5vocab (main, lexical, instance)"

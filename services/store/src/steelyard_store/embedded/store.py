@@ -14,7 +14,7 @@ from steelyard_store.embedded.interruption import Interruption
 from steelyard_store.embedded.reading import EmbeddedReading
 from steelyard_store.embedded.writing import EmbeddedWriting
 from steelyard_store.model_identity import ModelIdentity
-from steelyard_store.records import Chunk, Document, DocumentPage, Filter, Hit, StoreInfo
+from steelyard_store.records import Chunk, Document, DocumentPage, DocumentPlace, Filter, Hit, StoreInfo
 from steelyard_store.threaded_writer import ThreadedWriter
 from steelyard_store.threads import HandleThreads
 from steelyard_store.tree import TreeHit
@@ -117,7 +117,7 @@ class EmbeddedReader:
             lambda: self._store.document_chunks(document_id, filter, first, last)
         )
 
-    async def documents(self, filter: Filter, *, limit: int = 100, after: str | None = None) -> DocumentPage:
+    async def documents(self, filter: Filter, *, limit: int = 100, after: DocumentPlace | None = None) -> DocumentPage:
         """See ``ChunkReader.documents``."""
         return await self._threads.run_interruptibly(lambda: self._store.documents(filter, limit, after))
 

@@ -16,6 +16,7 @@ from steelyard_store.embedded import nodes, rows
 from steelyard_store.embedded.connections import ConnectionPool, open_connection
 from steelyard_store.embedded.schema import (
     DELETIONS_DDL,
+    NAMES_DDL,
     SCHEMA_VERSION,
     Meta,
     check_same_model,
@@ -161,6 +162,7 @@ class EmbeddedWriting:
             with self._pool.connection() as connection:
                 with immediate(connection):
                     connection.execute(DELETIONS_DDL)
+                    connection.execute(NAMES_DDL)
                     yield connection, read_meta(connection)
                 if self._log_has_deleted:
                     self._empty_log(connection)
