@@ -104,6 +104,17 @@ def test_the_upper_bound_sees_what_the_policy_can_not(finished: Run) -> None:
     assert held_at(finished, Axis.ROUTE, Route.CURRENT, Boundary.PAIR)["torque"] == 0.0
 
 
+def test_the_upper_bound_cuts_no_text_that_is_read_whole(tmp_path: Path) -> None:
+    """With a model that scores less text lower, it would be below what it is the bound of."""
+    run = carry_out(
+        Plan(current=WIDE, proposed=WIDE, oracle=True), tmp_path, FakeReader(judge=lambda read: len(read) / 1000)
+    )
+    bound, current = run.part(Axis.ORACLE, "upper bound"), run.part(Axis.ROUTE, Route.CURRENT)
+    assert bound is not None
+    assert current is not None
+    assert [record.units for record in bound.records] == [record.units for record in current.records]
+
+
 def test_what_is_read_alike_is_read_once(tmp_path: Path) -> None:
     reader = FakeReader()
     carry_out(Plan(current=SLICE, proposed=SLICE, limits=(100,), counts=(5,)), tmp_path, reader)

@@ -1,4 +1,4 @@
-"""The upper bound: candidates cut to what surrounds their evidence, as only one who knows the answer can do it."""
+"""The upper bound: what the reranker would read of long candidates, if it were told where their evidence is."""
 
 from collections.abc import Sequence
 
@@ -12,11 +12,17 @@ _CONTEXT_CHARS = 80
 """Characters before the evidence at which a window begins: enough for a subject, hardly any of the budget."""
 
 
-def centred(reader: Reader, query: FrozenQuery, candidates: Sequence[FrozenCandidate], pairs: PairSettings) -> Readings:
-    """Read every candidate from shortly before its first evidence on, and the others as they are."""
+def centred(
+    reader: Reader, query: FrozenQuery, candidates: Sequence[FrozenCandidate], pairs: PairSettings, plain: Readings
+) -> Readings:
+    """Read candidates of which the `plain` readings lack evidence from shortly before that on, the others as they are.
+
+    What is read whole anyway is not cut: with less around it the same evidence may score lower.
+    """
+    places = [place for unit in query.units for place in unit.places]
     starts = {
-        one.id: _start([place for unit in query.units for place in unit.places if place.candidate_id == one.id])
-        for one in candidates
+        one.id: _start([place for place in places if place.candidate_id == one.id and not _is_read(place, reading)])
+        for one, reading in zip(candidates, plain.readings, strict=True)
     }
     moved = [_from(one, starts[one.id]) for one in candidates]
     found = reader.read(query.query, moved, pairs)
@@ -25,6 +31,10 @@ def centred(reader: Reader, query: FrozenQuery, candidates: Sequence[FrozenCandi
         for one, reading in zip(candidates, found.readings, strict=True)
     )
     return Readings(shifted, found.seconds, found.positions)
+
+
+def _is_read(place: Place, reading: Reading) -> bool:
+    return any(low <= place.start and place.end <= high for low, high in reading.kept_spans)
 
 
 def _start(places: Sequence[Place]) -> int:

@@ -90,7 +90,8 @@ class _Known:
             if self.first_seconds is None:
                 self.first_seconds = self._reader.read(query.query, candidates, pairs).seconds
             if oracle:
-                self._done[key] = centred(self._reader, query, candidates, pairs)
+                plain = self.read(query, candidates, pairs, oracle=False)
+                self._done[key] = centred(self._reader, query, candidates, pairs, plain)
             else:
                 self._done[key] = self._reader.read(query.query, candidates, pairs)
         return self._done[key]
