@@ -3,7 +3,8 @@
 import json
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import BinaryIO
 
 import pytest
@@ -75,6 +76,49 @@ def test_every_head_of_a_connection_has_its_own_limit(serve: Serve) -> None:
     last = request.replace(b"Host: a", b"Host: a\r\nConnection: close")
     reply = _reply_to(serve(sample_app()), [request, request, request, last])
     assert reply.count(b"HTTP/1.1 200") == 4
+
+
+def test_a_length_may_have_more_zeros_than_python_reads(serve: Serve) -> None:
+    request = _request("/v1/sample", b"{}", "Connection: close").replace(b"Length: 2", b"Length: " + b"0" * 5000 + b"2")
+    assert _reply_to(serve(sample_app()), [request]).startswith(b"HTTP/1.1 200")
+
+
+_CHUNKED = (
+    b"POST /v1/logs HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n"
+    b"Transfer-Encoding: chunked\r\n"
+)
+
+
+def test_a_trailer_is_no_header(serve: Serve, tmp_path: Path) -> None:
+    """A proxy that takes Authorization out of requests looks at their heads."""
+    token = tmp_path / "token"
+    token.write_text("0123456789abcdef")
+    address = serve(sample_app(steelyard_service_token_file=str(token)))
+    shown, body = b"Authorization: Bearer 0123456789abcdef\r\n", b"\r\n2\r\n{}\r\n0\r\n"
+    assert _reply_to(address, [_CHUNKED + shown + body + b"X-Request-Id: late\r\n\r\n"]).count(b'"late"') == 0
+    assert _reply_to(address, [_CHUNKED + shown + body + b"\r\n"]).startswith(b"HTTP/1.1 200")
+    assert _reply_to(address, [_CHUNKED + body + shown + b"\r\n"]).startswith(b"HTTP/1.1 401")
+
+
+@pytest.mark.parametrize("frame", [b"2;", b"2\r\n{}\r\n0\r\nX-Late: ", b"0\r\n" + b"X-Late: 1\r\n" * 100])
+@pytest.mark.parametrize("path", [b"/v1/logs", b"/v1/nothing-here"])
+def test_what_frames_a_body_is_limited_also_after_the_reply(serve: Serve, frame: bytes, path: bytes) -> None:
+    head = _CHUNKED.replace(b"/v1/logs", path).replace(b"Connection: close\r\n", b"")
+    more = b"X-Late: 1\r\n" * 700 if frame.startswith(b"0") else b"a" * 8192
+    with serve(sample_app()).connect() as connection:
+        connection.sendall(head + b"\r\n" + frame)
+        with suppress(ConnectionError):
+            for _ in range(4096):
+                connection.sendall(more)
+            pytest.fail("it was all taken")
+
+
+def test_a_body_of_single_bytes_is_taken(serve: Serve) -> None:
+    body = b'{"text":"' + b"x" * 100_000 + b'"}'
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body)
+    address = serve(sample_app())
+    sent = [_CHUNKED + b"\r\n", *[chunks[at : at + 5000] for at in range(0, len(chunks), 5000)], b"0\r\n\r\n"]
+    assert _reply_to(address, sent).startswith(b"HTTP/1.1 200")
 
 
 @contextmanager

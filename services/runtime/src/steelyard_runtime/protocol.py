@@ -1,8 +1,9 @@
-"""The HTTP/1.1 server protocol with limits on what comes before any ASGI layer sees it: the head, and the load.
+"""The HTTP/1.1 server protocol with limits on what no ASGI layer sees: the head, what frames a body, and the load.
 
-uvicorn's own protocol keeps whatever arrives until the blank line after the headers, for as long as it takes. Here a
-head that is larger or slower than any honest one closes the connection. A request that is too many is answered here,
-without a task of its own.
+uvicorn's own protocol keeps whatever arrives until the blank line after the headers, for as long as it takes, and again
+behind a chunked body, where it adds the trailers to the headers. Here a head that is larger or slower than any honest
+one closes the connection, as do chunks that are mostly frame, and trailers are dropped. A request that is too many is
+answered here, without a task of its own.
 """
 
 import asyncio
@@ -16,6 +17,8 @@ from .load_limit import LoadLimit
 _REQUEST_ID = headers.REQUEST_ID.lower().encode()
 _LARGEST_HEAD = 64 * 1024
 _SLOWEST_HEAD_S = 30.0
+_FRAME_PER_BYTE = 16
+"""Bytes of chunk sizes and line ends that each byte of a body may have: an honest sender of single ones needs 5."""
 
 
 class _Refused:
@@ -30,10 +33,16 @@ class _Refused:
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """One connection. `_unfinished` counts the bytes of a head whose end has not come yet."""
+    """One connection.
+
+    `_unfinished` counts the bytes of a head whose end has not come yet, or those that frame a body. `_ends` counts the
+    heads and bodies that have ended, `_carried` the bytes of a body in what is being read.
+    """
 
     _load_limit: LoadLimit | None = None
     _unfinished = 0
+    _ends = 0
+    _carried = 0
     _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn declares it
@@ -53,9 +62,25 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._head_timer is None:
             self._await_head()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header of the head. A trailer comes after the request was admitted by its head, and is none."""
+        if self._head_timer is not None:
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self._carried += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Take the end of a request."""
+        self._ends += 1
+        super().on_message_complete()
+
     def on_headers_complete(self) -> None:
         """Stop waiting, the head is there; refuse the request if it is too many."""
         self._stop_waiting()
+        self._ends += 1
         limit = self._load_limit
         # A request behind one that is still being answered waits its turn, and is looked at then.
         answering = self.cycle is not None and not self.cycle.response_complete
@@ -76,18 +101,20 @@ class LimitedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Read what arrived; close the connection when it makes a head larger than the limit."""
-        awaited = self._head_timer
+        """Read what arrived; close the connection when it makes a head, or a body's frame, larger than the limit."""
+        awaited, ends = self._head_timer, self._ends
+        self._carried = 0
         super().data_received(data)
         if isinstance(self.cycle, _Refused):
             self._await_next()
-        if awaited is None or self._head_timer is not awaited:
-            # A head ended or began within `data`; how much of it is of the next head is not known, and little.
+        if self._head_timer is not awaited or self._ends != ends:
+            # A head or body ended or began within `data`; how much of it is of the next is not known, and little.
             self._unfinished = 0
             return
-        self._unfinished += len(data)
+        self._unfinished = max(0, self._unfinished + len(data) - (1 + _FRAME_PER_BYTE) * self._carried)
         if self._unfinished > _LARGEST_HEAD and not self.transport.is_closing():
-            self.send_400_response("The head of the request is too large.")
+            what = "head" if awaited is not None else "frame around the body"
+            self.send_400_response(f"The {what} of the request is too large.")
 
     def _await_next(self) -> None:
         """Wait again for the next request, which the rest of a refused one has put off, but not for ever."""
