@@ -243,7 +243,18 @@ def test_what_is_our_own_fault_is_not_blamed_on_the_client(status: str, code: st
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [("7", 7), ("0", 0), ("99999999", 3600), ("soon", 1), ("-3", 1), ("²", 1), ("", 1)]
+    ("given", "expected"),
+    [
+        ("7", 7),
+        ("0", 0),
+        ("99999999", 3600),
+        ("9" * 5000, 3600),
+        ("0" * 5000 + "7", 7),
+        ("soon", 1),
+        ("-3", 1),
+        ("²", 1),
+        ("", 1),
+    ],
 )
 def test_the_time_to_retry_is_passed_on(given: str, expected: int) -> None:
     error, _ = failing(body_of(problem("overloaded", 503), status="503 Busy", extra=f"Retry-After: {given}\r\n"))

@@ -139,4 +139,5 @@ class Faults:
 
 
 def _retry_after_s(value: str) -> int | None:
-    return min(int(value), _LONGEST_RETRY_S) if value.isascii() and value.isdigit() else None
+    # As a float, because int() raises for more than 4300 digits.
+    return int(min(float(value), _LONGEST_RETRY_S)) if value.isascii() and value.isdigit() else None
