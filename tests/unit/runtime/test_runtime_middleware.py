@@ -206,6 +206,7 @@ def test_a_domain_error_has_its_code_in_openai_form_on_openai_paths(address: Add
     ("method", "path", "status", "code"),
     [
         ("GET", "/v1/nothing-here", 404, "not_found"),
+        ("GET", "/v1/items/1/", 404, "not_found"),
         ("GET", "/v1/sample", 405, "method_not_allowed"),
         ("POST", "/v1/items/1", 405, "method_not_allowed"),
         ("GET", "/v1/items/1?limit=0", 422, "invalid_request"),

@@ -116,6 +116,8 @@ def create_app(
         lifespan=run,
         docs_url=None,
         redoc_url=None,
+        # A redirect from `/path/` would lead to whatever the request's Host says, and from a TLS proxy out of TLS.
+        redirect_slashes=False,
         # Says that errors are described, so that FastAPI describes none of its own; `openapi` says how.
         responses={"default": {}},
         # Its own would export queries of URLs and the messages of exceptions, which may quote a text.
