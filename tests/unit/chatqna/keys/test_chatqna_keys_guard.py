@@ -177,6 +177,13 @@ def test_without_keys_only_the_loopbacks_own_names_are_answered(host: str, let_i
     assert asyncio.run(main()) == (Caller() if let_in else ErrorCode.HOST_FORBIDDEN)
 
 
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "http://127.0.0.1\uff0f.elsewhere.example", "null", ""])
+def test_without_keys_an_origin_that_is_none_is_refused(origin: str) -> None:
+    with pytest.raises(SteelyardError) as refused:
+        asyncio.run(LoopbackGuard().admit(CHAT, {"host": "127.0.0.1:8888", "origin": origin}))
+    assert refused.value.code is ErrorCode.HOST_FORBIDDEN
+
+
 @pytest.mark.parametrize(("back_s", "barred"), [(0.5, True), (3600.0, False)])
 def test_a_clock_that_is_put_back_bars_nobody(
     door: Door, monkeypatch: pytest.MonkeyPatch, back_s: float, barred: bool

@@ -87,7 +87,7 @@ class LoopbackGuard:
                 ErrorCode.HOST_FORBIDDEN, "with AUTH=off the gateway answers under 127.0.0.1, [::1] and localhost only"
             )
         origin = sent.get("origin")
-        if origin is not None and urlsplit(origin).netloc != sent.get("host"):
+        if origin is not None and _host_of(origin) != sent.get("host"):
             raise SteelyardError(ErrorCode.HOST_FORBIDDEN, "with AUTH=off the gateway answers its own pages only")
         return Caller()
 
@@ -100,6 +100,13 @@ def unreadable() -> SteelyardError:
 def _wall_ahead_s() -> float:
     """By how much the clock that the counts go by is ahead of the one that nobody sets."""
     return time.time() - time.monotonic()
+
+
+def _host_of(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def _host_name(host: str) -> str | None:
