@@ -13,12 +13,12 @@ from .types import (
     FloatSetting,
     HostSetting,
     IntSetting,
-    NamesSetting,
     OptionalCosineSetting,
     OptionalPathSetting,
     OptionalProbabilitySetting,
     OptionalTextSetting,
     OptionalUrlSetting,
+    ScopesSetting,
     StoreNameSetting,
     UrlSetting,
     UrlsSetting,
@@ -84,7 +84,7 @@ class ProcessSettings(ServiceTokenSettings):
 class ScopeSettings(Settings):
     """The permission scopes that exist."""
 
-    steelyard_scopes: Annotated[NamesSetting, Field(min_length=1)] = Field(
+    steelyard_scopes: ScopesSetting = Field(
         default=("public",),
         description="Scopes that exist, comma separated; the first is the default of calls that name none.",
     )

@@ -21,6 +21,7 @@ _HOST_NAME = re.compile(
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _URL_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 """With underscores, which Compose's own names of services may have."""
+_SCOPE = re.compile(r"[^\s,\x00]{1,128}")
 _STORE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,47}")
 
 
@@ -84,6 +85,12 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
         raise ValueError("has an empty name")
     if len(set(names)) != len(names):
         raise ValueError("names one twice")
+    return names
+
+
+def _scopes(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(map(_SCOPE.fullmatch, _distinct(names))):
+        raise ValueError("has a name that no API key could have, with a space or of more than 128 characters")
     return names
 
 
@@ -170,6 +177,14 @@ NamesSetting = Annotated[
 """Names separated by commas."""
 OptionalNamesSetting = Annotated[NamesSetting | None, BeforeValidator(_none_from_empty)]
 """Names separated by commas, or none when the text is empty."""
+ScopesSetting = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_names_from_text),
+    AfterValidator(_scopes),
+    Field(min_length=1),
+    Allowed("names of up to 128 characters without spaces, separated by commas, none of them empty or twice"),
+]
+"""Names of permission scopes separated by commas, such as API keys can have."""
 UrlSetting = Annotated[str, AfterValidator(_url), Allowed("an http or https URL without user information or query")]
 """The base URL of a service, without a slash at its end."""
 OptionalUrlSetting = Annotated[
