@@ -1,6 +1,8 @@
 """Taking in one file: nothing is published unless all of it is, and every fault is a rejected result that says why."""
 
+import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from steelyard_dataprep.parsing.errors import (
     ParserTimeoutError,
 )
 from steelyard_dataprep.quarantine import Quarantine
-from steelyard_store.errors import StoreFull
+from steelyard_store.errors import StoreFull, StoreNotInitialised
 from steelyard_store.records import Chunk, Filter
 from steelyard_store.tree import Node
 
@@ -241,3 +243,25 @@ async def test_an_embedding_service_that_names_no_limit_yet_gets_nothing(bench: 
     bench.embedding.max_tokens = limit
     with pytest.raises(UpstreamError, match="does not say how it measures texts"):
         await bench.ingestion.prepare()
+
+
+async def test_a_store_that_is_taken_away_is_missed_and_not_begun_anew(bench: Bench, tmp_path: Path) -> None:
+    """An empty store in its place would answer every question with `no evidence`."""
+    assert (await bench.take_in("a.md", TEXT.encode())).status is FileStatus.PUBLISHED
+    store, saved = tmp_path / "store.db", tmp_path / "saved"
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("VACUUM INTO ?", (str(saved),))
+    for suffix in ("", "-wal", "-shm"):
+        store.with_name(f"store.db{suffix}").unlink()
+    with pytest.raises(StoreNotInitialised, match=r"there is no store at .*, and there was one: restore it"):
+        await bench.ingestion.prepare()
+    missed = (await bench.take_in("b.md", TEXT.encode())).error
+    assert missed is not None
+    assert missed.code is ErrorCode.STORE_UNAVAILABLE
+    assert not store.exists()
+    store.touch()
+    with pytest.raises(StoreNotInitialised, match="it has not been initialised, and there was one"):
+        await bench.ingestion.prepare()
+    saved.replace(store)
+    await bench.ingestion.prepare()
+    assert len(await bench.texts()) == 2

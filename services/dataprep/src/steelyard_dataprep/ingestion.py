@@ -14,6 +14,7 @@ from steelyard_store.errors import (
     DimensionMismatch,
     DocumentDeleted,
     InvalidPublication,
+    ModelMismatch,
     StoreError,
     StoreNotInitialised,
 )
@@ -88,12 +89,28 @@ class Ingestion:
     async def prepare(self) -> None:
         """Create the store for the embedding service's model, or check that it is that model's.
 
+        A store that was there before is not created again: an empty one in its place would make a lost disk look like
+        documents in which nothing is found.
+
         Raises UpstreamError when the embedding service does not say which model it runs, MeasureMismatchError when that
         would not read the chunks whole, and StoreError.
         """
         running = await running_model(self._embedding, self._measure)
-        await self._writer.initialise(running)
+        if self._model is None:
+            await self._writer.initialise(running)
+        else:
+            await self._check_kept(running)
         self._model = running
+
+    async def _check_kept(self, running: ModelIdentity) -> None:
+        try:
+            stored = (await self._reader.check()).model
+        except StoreNotInitialised as error:
+            raise StoreNotInitialised(
+                f"{error}, and there was one: restore it, or start dataprep again, which begins an empty one"
+            ) from error
+        if stored != running:
+            raise ModelMismatch(stored=stored, given=running)
 
     async def accept(self, names: Sequence[str], scope: str) -> list[Intake]:
         """Register files that will be taken in, so that a deletion from now on reaches them; `finish` has to follow.
