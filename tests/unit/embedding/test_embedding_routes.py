@@ -30,7 +30,7 @@ def client() -> Iterator[TestClient]:
             yield Running(embedder, {"model": embedder.probe})
 
     service = Service(Stage.EMBEDDING, "t", "d", policy={})
-    with TestClient(create_app(service, ProcessSettings(), lifespan, [router])) as made:
+    with TestClient(create_app(service, ProcessSettings(), lifespan, [router]), base_url="http://127.0.0.1") as made:
         yield made
 
 

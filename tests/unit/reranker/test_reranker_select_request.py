@@ -41,7 +41,7 @@ def client() -> Iterator[TestClient]:
         SelectionError: ErrorCode.INVALID_REQUEST,
     }
     service = Service(Stage.RERANKER, "t", "d", policy={}, errors=errors)
-    with TestClient(create_app(service, ProcessSettings(), lifespan, [router])) as made:
+    with TestClient(create_app(service, ProcessSettings(), lifespan, [router]), base_url="http://127.0.0.1") as made:
         yield made
 
 

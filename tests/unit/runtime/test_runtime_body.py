@@ -19,7 +19,7 @@ from steelyard_runtime.strict_json import MAX_DEPTH
 from .sample_service import sample_app
 
 CANARY = "CANARY-7f3a"
-CLIENT = TestClient(sample_app(), raise_server_exceptions=False)
+CLIENT = TestClient(sample_app(), raise_server_exceptions=False, base_url="http://127.0.0.1")
 
 
 def post(body: bytes | str, content_type: str = "application/json") -> tuple[int, Any]:

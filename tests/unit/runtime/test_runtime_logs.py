@@ -35,7 +35,7 @@ def test_a_request_is_worth_more_than_its_line(monkeypatch: pytest.MonkeyPatch, 
     disk = Disk()
     monkeypatch.setattr(sys, "stderr", disk)
     logs.configure("retriever", "info", "policy")
-    client = TestClient(sample_app(), raise_server_exceptions=False)
+    client = TestClient(sample_app(), raise_server_exceptions=False, base_url="http://127.0.0.1")
     disk.fault = fault
     replies = [client.post("/v1/sample", json={"text": 1}), client.get("/v1/boom"), client.get("/v1/nothing-here")]
     assert [(reply.status_code, reply.json()["code"]) for reply in replies] == [

@@ -129,7 +129,7 @@ def test_the_service_has_its_own_limit_of_time(serve: Serve) -> None:
 def test_a_client_that_leaves_while_it_sends_is_no_fault_of_the_service(serve: Serve) -> None:
     address = serve(sample_app())
     with address.connect() as connection:
-        connection.sendall(b"POST /v1/streamed HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nsome")
+        connection.sendall(b"POST /v1/streamed HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\nsome")
     counted = b'steelyard_requests_total{endpoint="/v1/streamed",status="499"} 1.0'
     while counted not in (said := ask(address, "GET", "/metrics")[2]):
         assert b'endpoint="/v1/streamed"' not in said
@@ -140,7 +140,7 @@ def test_a_client_that_leaves_cancels_the_work(serve: Serve) -> None:
     address = serve(sample_app(watch=watch))
     with address.connect() as connection:
         connection.sendall(
-            b"POST /v1/waits HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+            b"POST /v1/waits HTTP/1.1\r\nHost: [::1]\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
         )
         assert watch.started.wait(20)
         assert not watch.cancelled.is_set()
@@ -153,7 +153,7 @@ def test_a_client_that_leaves_a_stream_cancels_it(serve: Serve) -> None:
     watch = Watch()
     address = serve(sample_app(watch=watch))
     with address.connect() as connection:
-        connection.sendall(b"GET /v1/streams-forever HTTP/1.1\r\nHost: a\r\n\r\n")
+        connection.sendall(b"GET /v1/streams-forever HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert watch.started.wait(20)
         assert connection.recv(1024)
     assert watch.cancelled.wait(20)
@@ -169,14 +169,14 @@ def test_work_after_the_reply_is_not_cut_off(serve: Serve) -> None:
 def test_a_stream_is_cut_off_at_its_deadline_and_the_client_can_tell(serve: Serve) -> None:
     watch = Watch()
     address = serve(sample_app(watch=watch))
-    reply = raw(address, b"GET /v1/streams-forever HTTP/1.1\r\nHost: a\r\nX-Deadline-Ms: 100\r\n\r\n")
+    reply = raw(address, b"GET /v1/streams-forever HTTP/1.1\r\nHost: localhost\r\nX-Deadline-Ms: 100\r\n\r\n")
     assert b"part," in reply
     assert not reply.endswith(b"0\r\n\r\n")
     assert watch.cancelled.wait(20)
 
 
 def test_an_error_in_the_middle_of_a_reply_breaks_it_off(address: Address) -> None:
-    reply = raw(address, b"GET /v1/breaks HTTP/1.1\r\nHost: a\r\n\r\n")
+    reply = raw(address, b"GET /v1/breaks HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert reply.startswith(b"HTTP/1.1 200")
     assert b"first part," in reply
     assert not reply.endswith(b"0\r\n\r\n")
@@ -224,10 +224,8 @@ def test_what_the_framework_refuses_is_a_problem(
 def test_a_declared_body_that_is_too_large_is_refused_before_it_is_read(address: Address) -> None:
     size = MAX_BODY_MB * 2**20 + 1
     with address.connect() as connection:
-        head = (
-            f"POST /v1/sample HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n"
-        )
-        connection.sendall(head.encode())
+        head = "POST /v1/sample HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length"
+        connection.sendall(f"{head}: {size}\r\n\r\n".encode())
         status, problem = reply_on(connection)
     assert (status, problem["code"]) == (413, "body_too_large")
 
@@ -236,7 +234,7 @@ def test_a_chunked_body_that_is_too_large_is_refused_while_it_is_read(address: A
     chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
     with address.connect() as connection:
         connection.sendall(
-            b"POST /v1/sample HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+            b"POST /v1/sample HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Transfer-Encoding: chunked\r\n\r\n"
         )
         for _ in range(MAX_BODY_MB * 16 + 1):
@@ -277,7 +275,7 @@ def test_more_requests_than_allowed_are_turned_away_and_supervisors_are_not(serv
     address = serve(sample_app(watch=watch, steelyard_max_concurrency=1))
     with address.connect() as connection:
         connection.sendall(
-            b"POST /v1/waits HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+            b"POST /v1/waits HTTP/1.1\r\nHost: [::1]\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
         )
         assert watch.started.wait(20)
         status, got, problem = ask(address, "POST", "/v1/sample", {})
@@ -293,7 +291,7 @@ def test_refusals_are_counted_in_one_line_and_not_logged_one_by_one(serve: Serve
     address = serve(sample_app(watch=watch, steelyard_max_concurrency=1))
     with address.connect() as connection, structlog.testing.capture_logs() as logged:
         connection.sendall(
-            b"POST /v1/waits HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+            b"POST /v1/waits HTTP/1.1\r\nHost: [::1]\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
         )
         assert watch.started.wait(20)
         assert {ask(address, "POST", "/v1/sample", {})[0] for _ in range(3)} == {503}
@@ -391,6 +389,6 @@ def test_a_connection_serves_on_after_a_refused_request(address: Address) -> Non
 
 def test_a_half_closed_client_still_gets_its_reply(address: Address) -> None:
     with address.connect() as connection:
-        connection.sendall(b"GET /live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        connection.sendall(b"GET /live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         connection.shutdown(socket.SHUT_WR)
         assert connection.recv(65536).startswith(b"HTTP/1.1 200")

@@ -100,7 +100,7 @@ def test_readiness_and_opea_health_check_agree() -> None:
             raise RuntimeError("away")
 
     app = sample_app(probes={"store": probe})
-    with TestClient(app) as client:
+    with TestClient(app, base_url="http://127.0.0.1") as client:
         assert client.get("/ready").status_code == 200
         health = client.get("/v1/health_check")
         assert (health.status_code, sorted(health.json())) == (
@@ -139,7 +139,7 @@ def test_a_service_is_ready_without_what_is_optional_and_says_what_is_missing() 
 
 
 def test_info_names_policy_and_limits() -> None:
-    with TestClient(sample_app()) as client:
+    with TestClient(sample_app(), base_url="http://127.0.0.1") as client:
         info = client.get("/info").json()
         assert info["policy_hash"] == policy_hash({"strategy": "slice"})
         assert info["service"] == "retriever"
@@ -160,7 +160,7 @@ def test_resources_that_do_not_open_end_the_start_and_are_logged(capsys: pytest.
     app = create_app(Service(stage=Stage.STORE, title="t", description="d", policy={}), ProcessSettings(), lifespan, [])
 
     def start() -> None:
-        with TestClient(app):
+        with TestClient(app, base_url="http://127.0.0.1"):
             pytest.fail("it started")
 
     with pytest.raises(RuntimeError, match="damaged"):

@@ -38,8 +38,8 @@ def _reply_to(address: Address, parts: list[bytes]) -> bytes:
 @pytest.mark.parametrize("head", ["one header", "many headers", "target"])
 def test_a_head_that_is_too_large_closes_the_connection(serve: Serve, head: str) -> None:
     filler = {
-        "one header": [b"GET /live HTTP/1.1\r\nHost: a\r\nX-Long: ", *[b"a" * 8192] * 32],
-        "many headers": [b"GET /live HTTP/1.1\r\nHost: a\r\n", *[b"X-A: " + b"b" * 1000 + b"\r\n"] * 256],
+        "one header": [b"GET /live HTTP/1.1\r\nHost: localhost\r\nX-Long: ", *[b"a" * 8192] * 32],
+        "many headers": [b"GET /live HTTP/1.1\r\nHost: localhost\r\n", *[b"X-A: " + b"b" * 1000 + b"\r\n"] * 256],
         "target": [b"GET /", *[b"a" * 8192] * 32],
     }[head]
     reply = _reply_to(serve(sample_app()), filler)
@@ -48,7 +48,7 @@ def test_a_head_that_is_too_large_closes_the_connection(serve: Serve, head: str)
 
 def test_a_head_within_the_limit_is_served_however_it_is_cut(serve: Serve) -> None:
     address = serve(sample_app())
-    request = b"GET /live HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Long: " + b"a" * 30_000 + b"\r\n\r\n"
+    request = b"GET /live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Long: " + b"a" * 30_000 + b"\r\n\r\n"
     for size in (1_000, 7_001, 100_000):
         parts = [request[start : start + size] for start in range(0, len(request), size)]
         assert _reply_to(address, parts).startswith(b"HTTP/1.1 200")
@@ -57,13 +57,13 @@ def test_a_head_within_the_limit_is_served_however_it_is_cut(serve: Serve) -> No
 def test_a_large_body_does_not_count_as_head(serve: Serve) -> None:
     body = b'{"text":"' + b"x" * 500_000 + b'"}'
     head = (
-        "POST /v1/sample HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+        "POST /v1/sample HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     assert _reply_to(serve(sample_app()), [head.encode() + body]).startswith(b"HTTP/1.1 200")
 
 
-@pytest.mark.parametrize("sent", [[], [b"GET /live HT"], [b"GET /live HTTP/1.1\r\nHost: a\r\n"]])
+@pytest.mark.parametrize("sent", [[], [b"GET /live HT"], [b"GET /live HTTP/1.1\r\nHost: localhost\r\n"]])
 def test_a_head_that_never_ends_closes_the_connection(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, sent: list[bytes]
 ) -> None:
@@ -72,8 +72,8 @@ def test_a_head_that_never_ends_closes_the_connection(
 
 
 def test_every_head_of_a_connection_has_its_own_limit(serve: Serve) -> None:
-    request = b"GET /live HTTP/1.1\r\nHost: a\r\nX-Long: " + b"a" * 40_000 + b"\r\n\r\n"
-    last = request.replace(b"Host: a", b"Host: a\r\nConnection: close")
+    request = b"GET /live HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * 40_000 + b"\r\n\r\n"
+    last = request.replace(b"Host: localhost", b"Host: localhost\r\nConnection: close")
     reply = _reply_to(serve(sample_app()), [request, request, request, last])
     assert reply.count(b"HTTP/1.1 200") == 4
 
@@ -84,7 +84,7 @@ def test_a_length_may_have_more_zeros_than_python_reads(serve: Serve) -> None:
 
 
 _CHUNKED = (
-    b"POST /v1/logs HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n"
+    b"POST /v1/logs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
     b"Transfer-Encoding: chunked\r\n"
 )
 
@@ -136,7 +136,7 @@ def _full(serve: Serve) -> Iterator[Address]:
 def _request(path: str, body: bytes, *more: str) -> bytes:
     lines = (
         f"POST {path} HTTP/1.1",
-        "Host: a",
+        "Host: localhost",
         "Content-Type: application/json",
         f"Content-Length: {len(body)}",
         *more,
@@ -183,7 +183,7 @@ def serve_after_refusals(serve: Serve) -> Iterator[tuple[socket.socket, BinaryIO
             connection.sendall(whole)
             for _ in range(2 if whole.count(b"POST") == 2 else 1):
                 assert _read_reply(file)[0].startswith(b"HTTP/1.1 503")
-        connection.sendall(b"GET /live HTTP/1.1\r\nHost: a\r\n\r\n")
+        connection.sendall(b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert _read_reply(file)[0] == b"HTTP/1.1 200 OK\r\n"
     with connection, file:
         yield connection, file

@@ -393,7 +393,7 @@ def test_a_process_says_where_it_listens_and_ends_on_a_signal(tmp_path: Path) ->
         said = json.loads(process.stdout.readline())
         assert (said["event"], said["service"], said["host"]) == ("listening", "sample", "127.0.0.1")
         with socket.create_connection((said["host"], said["port"]), timeout=20) as connection:
-            connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             assert connection.recv(12) == b"HTTP/1.1 200"
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) in (0, -signal.SIGTERM)

@@ -24,7 +24,7 @@ KINDS = {
 
 def begin(connection: socket.socket, path: str, length: int) -> None:
     kind = KINDS[path][0]
-    head = f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
     connection.sendall(head.encode())
 
 
@@ -79,8 +79,8 @@ def test_each_part_earns_the_next_more_time(serve: Serve, monkeypatch: pytest.Mo
     address = serve(sample_app())
     body = KINDS["/v1/sample"][1]
     with address.connect() as connection:
-        head = f"POST /v1/sample HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-        connection.sendall(f"{head}\r\n\r\n".encode() + body[:8])
+        head = "POST /v1/sample HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json"
+        connection.sendall(f"{head}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body[:8])
         assert not select.select([connection], [], [], 0.1)[0]
         connection.sendall(body[8:])
         assert connection.recv(65536).startswith(b"HTTP/1.1 200")

@@ -14,6 +14,7 @@ from steelyard_models.errors import TokenizerError
 from steelyard_runtime.api_key import api_key
 from steelyard_runtime.app import Running, Service, create_app, service_token
 from steelyard_runtime.blocking import Workers
+from steelyard_runtime.guard import LoopbackGuard
 from steelyard_runtime.health import Probe
 from steelyard_runtime.metrics import Metrics
 from steelyard_runtime.upstream.http import Upstream
@@ -26,7 +27,7 @@ from .gateway import Gateway
 from .judging.process import JudgingProcess
 from .kept_ledgers import KeptLedgers
 from .keys.file import KeyFileError
-from .keys.guard import KeyGuard, LoopbackGuard, unreadable
+from .keys.guard import KeyGuard, unreadable
 from .keys.ring import KeyRing
 from .ledger_store import LedgerStore, LedgerStoreError
 from .llm.chat_template import TemplateFileError

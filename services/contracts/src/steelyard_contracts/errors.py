@@ -42,7 +42,7 @@ class ErrorCode(StrEnum):
     """The API key may find documents, but not upload or delete any."""
 
     HOST_FORBIDDEN = "host_forbidden"
-    """A gateway that asks for no key was addressed by another name than the loopback's, or by another site's page."""
+    """Who asks for no key or token was addressed by another name than the loopback's, or by another site's page."""
 
     SCOPE_REQUIRED = "scope_required"
     """The request names no scope where one must be named."""

@@ -17,7 +17,7 @@ from steelyard_contracts.health import HealthCheck, Info, Statistics
 
 from . import context, logs, middleware, openapi, problems
 from .body import StrictRoute
-from .guard import Guard, TokenGuard
+from .guard import Guard, LoopbackGuard, TokenGuard
 from .health import Health, Probe
 from .load_limit import LoadLimit
 from .metrics import Metrics
@@ -142,7 +142,7 @@ def create_app(
             upload_bytes={path: most * _MIB for path, most in service.upload_mb.items()},
         ),
         policy_hash=policy,
-        guard=service.guard or TokenGuard(service_token(settings)),
+        guard=service.guard or _guard(service_token(settings)),
         openai_paths=service.openai_paths,
     )
     for router in routers:
@@ -151,6 +151,11 @@ def create_app(
     app.include_router(_operations(service, metrics))
     openapi.install(app, service.openai_paths)
     return app
+
+
+def _guard(token: str | None) -> Guard:
+    """The common guard: without a token a service is on loopback, where only web pages have to be told apart."""
+    return LoopbackGuard(TokenGuard.open_paths) if token is None else TokenGuard(token)
 
 
 @asynccontextmanager

@@ -4,9 +4,12 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from steelyard_contracts import headers
 from steelyard_contracts.errors import ErrorCode, SteelyardError
+
+from .settings.groups import LOOPBACK
 
 HEALTH_PATHS = frozenset({"/live", "/ready", "/v1/health_check"})
 """Paths that answer anybody, because a supervisor and a load balancer must always be able to ask."""
@@ -35,18 +38,44 @@ class Guard(Protocol):
 
 
 class TokenGuard:
-    """The guard of the services behind the gateway: whoever has their shared token may ask; None asks for none."""
+    """The guard of the services behind the gateway: whoever has their shared token may ask."""
 
     open_paths = HEALTH_PATHS | {"/metrics"}
 
-    def __init__(self, token: str | None) -> None:
+    def __init__(self, token: str) -> None:
         self._token = token
 
     async def admit(self, path: str, sent: Mapping[str, str]) -> Caller:
         """See Guard."""
         del path
-        if self._token is not None and not matches(shown(sent), self._token):
+        if not matches(shown(sent), self._token):
             raise SteelyardError(ErrorCode.UNAUTHENTICATED, "the service token is missing or wrong")
+        return Caller()
+
+
+class LoopbackGuard:
+    """The guard without keys or token: admits whoever reaches the loopback and means to.
+
+    A web page can make its reader's browser ask, under the page's own host name (DNS rebinding) or as another origin
+    that may send a form without asking first; neither is meant.
+    """
+
+    def __init__(self, open_paths: frozenset[str] = HEALTH_PATHS) -> None:
+        self.open_paths = open_paths
+
+    async def admit(self, path: str, sent: Mapping[str, str]) -> Caller:
+        """See Guard."""
+        del path
+        if _host_name(sent.get("host", "")) not in LOOPBACK:
+            raise SteelyardError(
+                ErrorCode.HOST_FORBIDDEN,
+                "whom no key or token is asked of is answered under 127.0.0.1, [::1] and localhost only",
+            )
+        origin = sent.get("origin")
+        if origin is not None and _host_of(origin) != sent.get("host"):
+            raise SteelyardError(
+                ErrorCode.HOST_FORBIDDEN, "where no key or token is asked for, no other site's pages are answered"
+            )
         return Caller()
 
 
@@ -59,3 +88,17 @@ def shown(sent: Mapping[str, str]) -> str:
 def matches(given: str, secret: str) -> bool:
     """Whether both are equal, in a time that does not depend on where they differ."""
     return hmac.compare_digest(given.encode(), secret.encode())
+
+
+def _host_of(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
+
+
+def _host_name(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None

@@ -31,10 +31,10 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def served(app: FastAPI, requests: int) -> str:
     """Serve some requests, and give the metrics as they are after the end."""
-    with TestClient(app) as client:
+    with TestClient(app, base_url="http://127.0.0.1") as client:
         for _ in range(requests):
             assert client.get("/v1/items/1").status_code == 200
-    return TestClient(app).get("/metrics").text
+    return TestClient(app, base_url="http://127.0.0.1").get("/metrics").text
 
 
 @pytest.mark.usefixtures("_impatient", "_restored_logging")
@@ -63,7 +63,7 @@ def test_what_does_not_fit_into_the_queue_is_dropped_and_counted(
     collector.fault = "hang"
     app = sample_app(otel_exporter_otlp_endpoint=collector.url)
     logs.configure("retriever", "info", "policy")
-    with TestClient(app) as client:
+    with TestClient(app, base_url="http://127.0.0.1") as client:
         for _ in range(3):
             client.get("/v1/items/1")
         assert collector.asked.wait(20)
@@ -103,7 +103,7 @@ _WITHOUT = """
 import sys
 from fastapi.testclient import TestClient
 from tests.unit.runtime.sample_service import sample_app
-with TestClient(sample_app(otel_exporter_otlp_endpoint=None)) as client:
+with TestClient(sample_app(otel_exporter_otlp_endpoint=None), base_url="http://127.0.0.1") as client:
     assert client.get("/v1/items/1").status_code == 200
 loaded = [name for name in sys.modules if name.startswith(("opentelemetry.sdk", "opentelemetry.exporter"))]
 assert not loaded, loaded

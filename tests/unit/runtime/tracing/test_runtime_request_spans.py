@@ -102,7 +102,7 @@ def test_a_client_that_leaves_in_the_middle_of_a_stream_ends_the_span(serve: Ser
     watch = Watch()
     address = serve(sample_app(watch=watch, otel_exporter_otlp_endpoint=collector.url))
     with address.connect() as client:
-        client.sendall(b"GET /v1/streams-forever HTTP/1.1\r\nHost: a\r\n\r\n")
+        client.sendall(b"GET /v1/streams-forever HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert client.recv(1000)
     assert watch.cancelled.wait(20)
     span = only(collector)

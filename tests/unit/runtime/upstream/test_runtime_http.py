@@ -230,6 +230,7 @@ def test_a_problem_document_keeps_its_code_and_stage(status: str, code: str) -> 
     ("status", "code"),
     [
         ("401 No", "unauthenticated"),
+        ("403 No", "host_forbidden"),
         ("404 No", "not_found"),
         ("405 No", "method_not_allowed"),
         ("400 Bad", "malformed_json"),

@@ -1,9 +1,8 @@
-"""The gateway's guards: by API key, or by none on loopback."""
+"""The gateway's guard by API key; without keys it has that of the runtime for the loopback."""
 
 import math
 import time
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 from limits import RateLimitItemPerMinute
 from limits.aio.storage import MemoryStorage
@@ -11,7 +10,6 @@ from limits.aio.strategies import MovingWindowRateLimiter
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 from steelyard_runtime.guard import HEALTH_PATHS, Caller, matches, shown
-from steelyard_runtime.settings.groups import LOOPBACK
 
 from .file import KeyFileError
 from .record import ApiKey
@@ -70,28 +68,6 @@ class KeyGuard:
         self._ahead_s = ahead_s
 
 
-class LoopbackGuard:
-    """`AUTH=off`: admits whoever reaches the loopback and means to.
-
-    A web page can make its reader's browser ask, under the page's own host name (DNS rebinding) or as another origin
-    that may send a form without asking first; neither is meant.
-    """
-
-    open_paths = HEALTH_PATHS
-
-    async def admit(self, path: str, sent: Mapping[str, str]) -> Caller:
-        """See Guard."""
-        del path
-        if _host_name(sent.get("host", "")) not in LOOPBACK:
-            raise SteelyardError(
-                ErrorCode.HOST_FORBIDDEN, "with AUTH=off the gateway answers under 127.0.0.1, [::1] and localhost only"
-            )
-        origin = sent.get("origin")
-        if origin is not None and _host_of(origin) != sent.get("host"):
-            raise SteelyardError(ErrorCode.HOST_FORBIDDEN, "with AUTH=off the gateway answers its own pages only")
-        return Caller()
-
-
 def unreadable() -> SteelyardError:
     """Which file it is and what is wrong with it is the log's to say, not a stranger's to know."""
     return SteelyardError(ErrorCode.NOT_READY, "the API keys can not be read; the log has the cause")
@@ -100,17 +76,3 @@ def unreadable() -> SteelyardError:
 def _wall_ahead_s() -> float:
     """By how much the clock that the counts go by is ahead of the one that nobody sets."""
     return time.time() - time.monotonic()
-
-
-def _host_of(origin: str) -> str | None:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return None
-
-
-def _host_name(host: str) -> str | None:
-    try:
-        return urlsplit(f"//{host}").hostname
-    except ValueError:
-        return None

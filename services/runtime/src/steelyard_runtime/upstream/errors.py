@@ -24,6 +24,7 @@ from ..faults import field_faults
 _OURS = frozenset(
     {
         ErrorCode.UNAUTHENTICATED,
+        ErrorCode.HOST_FORBIDDEN,
         ErrorCode.NOT_FOUND,
         ErrorCode.METHOD_NOT_ALLOWED,
         ErrorCode.MALFORMED_JSON,
