@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI
 
-from steelyard_contracts.errors import ErrorCode, SteelyardError
+from steelyard_contracts.enums import Stage
+from steelyard_contracts.errors import ErrorCode, SteelyardError, UpstreamError
 from steelyard_runtime.guard import Caller, LoopbackGuard
+from steelyard_runtime.upstream.http import Upstream
 
 from .conftest import Address
 from .sample_service import sample_app
@@ -69,3 +71,33 @@ def test_the_token_opens_a_service_under_every_name(serve: Callable[[FastAPI], A
     shown = {"Authorization": "Bearer 0123456789abcdef"}
     assert _status(address, "/v1/items/1", Host="retriever", **shown) == 200
     assert _status(address, "/v1/items/1", Host="retriever") == 401
+
+
+@pytest.mark.parametrize(("known", "ready"), [("0123456789abcdef", True), ("another-token-here", False), (None, False)])
+def test_a_service_is_not_ready_for_whose_calls_it_would_refuse(
+    serve: Callable[[FastAPI], Address], tmp_path: Path, known: str | None, ready: bool
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("0123456789abcdef")
+    address = serve(sample_app(steelyard_service_token_file=str(token)))
+
+    async def look() -> None:
+        async with Upstream(Stage.RETRIEVER, address.url, token=known) as retriever:
+            await retriever.check_ready(20.0)
+
+    if ready:
+        asyncio.run(look())
+    else:
+        with pytest.raises(UpstreamError, match=r"status 401 \(unauthenticated\)"):
+            asyncio.run(look())
+    assert _status(address, "/ready") == 200
+
+
+def test_a_service_without_a_token_is_ready_for_all(serve: Callable[[FastAPI], Address]) -> None:
+    async def look(known: str | None) -> None:
+        async with Upstream(Stage.RETRIEVER, address.url, token=known) as retriever:
+            await retriever.check_ready(20.0)
+
+    address = serve(sample_app())
+    asyncio.run(look(None))
+    asyncio.run(look("0123456789abcdef"))

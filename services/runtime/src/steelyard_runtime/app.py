@@ -155,7 +155,7 @@ def create_app(
 
 def _guard(token: str | None) -> Guard:
     """The common guard: without a token a service is on loopback, where only web pages have to be told apart."""
-    return LoopbackGuard(TokenGuard.open_paths) if token is None else TokenGuard(token)
+    return LoopbackGuard(TokenGuard.OPEN_PATHS) if token is None else TokenGuard(token)
 
 
 @asynccontextmanager

@@ -11,7 +11,8 @@ from steelyard_contracts.errors import ErrorCode, SteelyardError
 
 from .settings.groups import LOOPBACK
 
-HEALTH_PATHS = frozenset({"/live", "/ready", "/v1/health_check"})
+_READY = "/ready"
+HEALTH_PATHS = frozenset({"/live", _READY, "/v1/health_check"})
 """Paths that answer anybody, because a supervisor and a load balancer must always be able to ask."""
 
 
@@ -29,9 +30,10 @@ class Caller:
 
 
 class Guard(Protocol):
-    """Decides about every request whose path is not in `open_paths`."""
+    """Decides about every request that is not open to anybody."""
 
-    open_paths: frozenset[str]
+    def is_open(self, path: str, sent: Mapping[str, str]) -> bool:
+        """Whether a request is answered whoever sends it, by its path and its headers."""
 
     async def admit(self, path: str, sent: Mapping[str, str]) -> Caller:
         """Who asks, by the request's headers; raises SteelyardError (401, 403, 429, 503) when it may not."""
@@ -40,10 +42,14 @@ class Guard(Protocol):
 class TokenGuard:
     """The guard of the services behind the gateway: whoever has their shared token may ask."""
 
-    open_paths = HEALTH_PATHS | {"/metrics"}
+    OPEN_PATHS = HEALTH_PATHS | {"/metrics"}
 
     def __init__(self, token: str) -> None:
         self._token = token
+
+    def is_open(self, path: str, sent: Mapping[str, str]) -> bool:
+        """See Guard. Who shows a token with the question for readiness asks whether its calls would be answered."""
+        return path in self.OPEN_PATHS and not (path == _READY and headers.AUTHORIZATION in sent)
 
     async def admit(self, path: str, sent: Mapping[str, str]) -> Caller:
         """See Guard."""
@@ -61,7 +67,12 @@ class LoopbackGuard:
     """
 
     def __init__(self, open_paths: frozenset[str] = HEALTH_PATHS) -> None:
-        self.open_paths = open_paths
+        self._open_paths = open_paths
+
+    def is_open(self, path: str, sent: Mapping[str, str]) -> bool:
+        """See Guard."""
+        del sent
+        return path in self._open_paths
 
     async def admit(self, path: str, sent: Mapping[str, str]) -> Caller:
         """See Guard."""

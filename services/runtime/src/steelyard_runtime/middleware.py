@@ -85,7 +85,7 @@ class RequestMiddleware:
             made = request.begin(self._limits.timeout_s)
             if refused:
                 raise self._load.error()
-            if request.path not in self._guard.open_paths:
+            if not self._guard.is_open(request.path, request.headers):
                 made.caller = await self._guard.admit(request.path, request.headers)
             if limited:
                 request.refuse_declared_excess()

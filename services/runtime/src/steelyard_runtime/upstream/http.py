@@ -181,10 +181,12 @@ class Upstream:
         """Raise UpstreamError `not_ready` with the causes unless the neighbour says that it is ready.
 
         Raises `upstream_unreachable` when it says so, but the circuit is open because its calls get no reply. One that
-        does not reply time and again is not asked anything else either (see `UpstreamGuard.look`).
+        does not reply time and again is not asked anything else either (see `UpstreamGuard.look`). Raises
+        `upstream_bad_reply` when it would refuse the calls for their token, a missing one included.
         """
+        shown = self._credentials() or {headers.AUTHORIZATION: "Bearer"}
         with self.guard.look():
-            async with Call(self._neighbour, "GET", "/ready", None, self._credentials(), timeout_s) as response:
+            async with Call(self._neighbour, "GET", "/ready", None, shown, timeout_s) as response:
                 if response.status not in (200, 503):
                     raise await self._refused(response)
                 readiness = self._validated(Readiness, self._parsed(await self._read(response)))
