@@ -49,6 +49,41 @@ def test_refused_settings_are_a_finding(monkeypatch):
     assert "RERANKING_STRATEGY='best'" in finding["found"]
 
 
+KEY = "3f7a9c51d0e84b26"
+
+
+@pytest.mark.parametrize(
+    ("variable", "content", "level", "found"),
+    [
+        ("STEELYARD_SERVICE_TOKEN_FILE", KEY, "ok", "readable"),
+        ("STEELYARD_SERVICE_TOKEN_FILE", "short", "fail", "holds no real token"),
+        ("LLM_API_KEY_FILE", KEY, "ok", "readable"),
+        ("LLM_API_KEY_FILE", "changeme", "fail", "holds a placeholder"),
+        ("RERANK_API_KEY_FILE", None, "fail", "can not be read (FileNotFoundError)"),
+        ("API_KEYS_FILE", '{"version": 1, "keys": []}', "ok", "0 keys"),
+        ("API_KEYS_FILE", "[]", "fail", "is no key file"),
+        ("API_KEYS_FILE", None, "fail", "does not exist; `steelyard keys add` makes it"),
+    ],
+)
+def test_the_files_of_keys_and_tokens_are_looked_at_and_not_told(
+    monkeypatch, tmp_path, variable, content, level, found
+):
+    path = tmp_path / "secret"
+    if content is not None:
+        path.write_text(content)
+    monkeypatch.setenv(variable, str(path))
+    if variable == "RERANK_API_KEY_FILE":
+        monkeypatch.setenv("RERANK_BACKEND", "cohere")
+        monkeypatch.setenv("RERANK_URL", "http://127.0.0.1:1")
+        monkeypatch.setenv("RERANKER_MODEL_ID", "some-model")
+    result = CliRunner().invoke(app, ["doctor", "--json"])
+    findings = {finding["name"]: finding for finding in json.loads(result.stdout)["findings"]}
+    finding = findings[f"file of {variable}"]
+    assert (finding["level"], bool(finding["fix"])) == (level, level == "fail")
+    assert found in finding["found"]
+    assert KEY not in result.stdout
+
+
 @pytest.mark.parametrize(
     ("flags", "kind", "level"),
     [

@@ -13,6 +13,7 @@ from ..supervisor.launch import running
 from ..supervisor.plan import RunFolder
 from . import machine, stack
 from .finding import Finding, Level
+from .secret_files import secret_files
 
 _STANDS_IN = "until then `steelyard up` answers with verbatim sentences of the documents"
 
@@ -45,5 +46,6 @@ def examine(state_dir: Path) -> list[Finding]:
         if model_files.lacks_only_the_llm(os.environ):
             answerer = answerer.model_copy(update={"level": Level.WARN, "found": f"{answerer.found}; {_STANDS_IN}"})
         findings.append(answerer)
+    findings += secret_files()
     findings.append(stack.store(StoreSettings.load()))
     return findings
