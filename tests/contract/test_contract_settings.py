@@ -47,6 +47,21 @@ def test_every_setting_refuses_by_name_what_nobody_can_see(service: str, monkeyp
                     kind.load()
 
 
+@pytest.mark.parametrize("service", SERVICES)
+def test_no_refusal_is_as_long_as_what_it_refuses(service: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTH", "off") if service == "chatqna" else None
+    kind = settings_of(service)
+    for name in documented_fields(kind):
+        said = ""
+        with monkeypatch.context() as patch:
+            patch.setenv(name, ";".join("x" * 1_500))
+            try:
+                kind.load()
+            except SettingsError as error:
+                said = str(error)
+        assert len(said) < 1_000, name
+
+
 WRONG = [
     ("chatqna", {"LLM_MAX_TOKENS": "4096"}, "LLM_MAX_TOKENS=4096 should be below LLM_CONTEXT_TOKENS=4096"),
     ("chatqna", {"LLM_TOKENIZER": "./none.json"}, "LLM_TOKENIZER='./none.json': "),

@@ -99,11 +99,19 @@ class Settings(BaseSettings):
     def _refusal(cls, field: str, why: str) -> str:
         info = cls.model_fields[field]
         value = os.environ.get(field.upper(), "")
-        shown = "<secret>" if cls.is_secret(field) else repr(value if len(value) <= _SHOWN else value[:_SHOWN] + "...")
-        return f"{field.upper()}={shown} {why}; it should be {allowed(info)} (default {default_text(info)!r})"
+        shown = "<secret>" if cls.is_secret(field) else repr(_at_most(_SHOWN, value))
+        said = _at_most(_SAID, why)  # which may quote the part of the value that is wrong, and that may be all of it
+        return f"{field.upper()}={shown} {said}; it should be {allowed(info)} (default {default_text(info)!r})"
 
 
 _SHOWN = 80
+"""Characters of a value."""
+_SAID = 300
+"""Characters of what is wrong with it."""
+
+
+def _at_most(characters: int, text: str) -> str:
+    return text if len(text) <= characters else text[:characters] + "..."
 
 
 def documented_fields(settings: type[Settings]) -> dict[str, FieldInfo]:
