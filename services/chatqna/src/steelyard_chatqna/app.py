@@ -12,11 +12,12 @@ from fastapi import FastAPI
 from steelyard_contracts.enums import Stage
 from steelyard_models.errors import TokenizerError
 from steelyard_runtime.api_key import api_key
-from steelyard_runtime.app import Running, Service, create_app, service_token
+from steelyard_runtime.app import Running, Service, create_app
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.guard import LoopbackGuard
 from steelyard_runtime.health import Probe
 from steelyard_runtime.metrics import Metrics
+from steelyard_runtime.service_token import service_token
 from steelyard_runtime.upstream.http import Upstream
 
 from .answer import Answerer

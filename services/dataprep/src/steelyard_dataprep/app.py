@@ -14,9 +14,10 @@ from steelyard_models.catalogue import load_catalogue
 from steelyard_models.errors import ModelError
 from steelyard_models.tokenizer import TextTokenizer
 from steelyard_runtime import context
-from steelyard_runtime.app import Facts, Running, Service, create_app, service_token
+from steelyard_runtime.app import Facts, Running, Service, create_app
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.metrics import Metrics
+from steelyard_runtime.service_token import service_token
 from steelyard_runtime.upstream.http import Upstream
 from steelyard_store import opening
 from steelyard_store.errors import InvalidQuery, StoreError

@@ -8,8 +8,9 @@ from fastapi import FastAPI
 from steelyard_contracts.enums import Stage
 from steelyard_contracts.errors import ErrorCode
 from steelyard_runtime import context, logs
-from steelyard_runtime.app import Running, Service, create_app, service_token
+from steelyard_runtime.app import Running, Service, create_app
 from steelyard_runtime.metrics import Metrics
+from steelyard_runtime.service_token import service_token
 from steelyard_runtime.upstream.http import Upstream
 from steelyard_store import opening
 from steelyard_store.errors import DimensionMismatch, InvalidQuery, ScopeRequired, StoreError

@@ -1,6 +1,5 @@
 """The app factory: what every service has in common, so that a service only adds its own routes."""
 
-import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -23,14 +22,12 @@ from .load_limit import LoadLimit
 from .metrics import Metrics
 from .paths import NO_PATHS, Paths
 from .policy import policy_hash
-from .secret_file import secret_text
+from .service_token import service_token
 from .settings.groups import ProcessSettings
 from .tracing.traces import Traces
 
 VERSION = version("steelyard-runtime")
 
-_TOKEN = re.compile(r"(?!changeme)[\x21-\x7e]{16,}", re.IGNORECASE)
-_LEAST_DIFFERENT = 4
 _MIB = 2**20
 
 
@@ -176,22 +173,6 @@ def _require_strict_routes(router: APIRouter) -> None:
     for route in router.routes:
         if isinstance(route, APIRoute) and not isinstance(route, StrictRoute):
             raise TypeError(f"the router of {route.path} should be made with route_class=StrictRoute")
-
-
-def service_token(settings: ProcessSettings) -> str | None:
-    """The token that services show each other, or None when the setting names no file.
-
-    Raises ValueError, naming the setting and never the token, when the file can not be read or holds a placeholder.
-    """
-    if settings.steelyard_service_token_file is None:
-        return None
-    setting, path = "STEELYARD_SERVICE_TOKEN_FILE", settings.steelyard_service_token_file
-    token = secret_text(setting, path)
-    if not _TOKEN.fullmatch(token) or len(set(token)) < _LEAST_DIFFERENT:
-        raise ValueError(
-            f"{setting}={path!r} holds no real token: at least 16 printable ASCII characters without spaces"
-        )
-    return token
 
 
 def _operations(service: Service, metrics: Metrics) -> APIRouter:

@@ -46,6 +46,6 @@ def examine(state_dir: Path) -> list[Finding]:
         if model_files.lacks_only_the_llm(os.environ):
             answerer = answerer.model_copy(update={"level": Level.WARN, "found": f"{answerer.found}; {_STANDS_IN}"})
         findings.append(answerer)
-    findings += secret_files()
+    findings += secret_files(gateway)
     findings.append(stack.store(StoreSettings.load()))
     return findings

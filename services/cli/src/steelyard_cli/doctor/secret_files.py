@@ -9,14 +9,13 @@ from steelyard_chatqna.settings import ChatqnaSettings
 from steelyard_embedding.settings import EmbeddingSettings
 from steelyard_reranker.settings import RerankerSettings
 from steelyard_runtime.api_key import api_key
-from steelyard_runtime.app import service_token
+from steelyard_runtime.service_token import service_token
 
 from .finding import Finding, Level
 
 
-def secret_files() -> list[Finding]:
+def secret_files(gateway: ChatqnaSettings) -> list[Finding]:
     """A finding for each such file that the environment names; the password of a store is the store's business."""
-    gateway = ChatqnaSettings.load()
     findings = [] if gateway.api_keys_file is None else [_api_keys(gateway.api_keys_file)]
     if gateway.steelyard_service_token_file is not None:
         findings.append(
