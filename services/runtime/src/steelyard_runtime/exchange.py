@@ -15,6 +15,7 @@ from steelyard_contracts import headers
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 
 from . import context
+from .digits import whole_number
 from .tracing import spans
 from .tracing.spans import OFF, Part
 
@@ -106,9 +107,8 @@ class Exchange:
 
     def refuse_declared_excess(self) -> None:
         """Refuse a body that says it is too large before any of it is read."""
-        declared = self.headers.get("content-length", "")
-        # As a float, because int() raises for more than 4300 digits, which may all be leading zeros.
-        if declared.isascii() and declared.isdigit() and float(declared) > self._body_bytes:
+        declared = whole_number(self.headers.get("content-length", ""))
+        if declared is not None and declared > self._body_bytes:
             raise SteelyardError(ErrorCode.BODY_TOO_LARGE, f"the body is larger than {self._body_bytes} bytes")
 
     def endpoint(self) -> str:

@@ -19,6 +19,7 @@ from steelyard_contracts.errors import ErrorCode, Problem, UpstreamError
 from steelyard_contracts.health import Readiness
 
 from .. import strict_json
+from ..digits import whole_number
 from ..faults import field_faults
 
 _OURS = frozenset(
@@ -140,5 +141,5 @@ class Faults:
 
 
 def _retry_after_s(value: str) -> int | None:
-    # As a float, because int() raises for more than 4300 digits.
-    return int(min(float(value), _LONGEST_RETRY_S)) if value.isascii() and value.isdigit() else None
+    seconds = whole_number(value)
+    return None if seconds is None else int(min(seconds, _LONGEST_RETRY_S))
