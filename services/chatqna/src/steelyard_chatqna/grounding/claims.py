@@ -91,9 +91,10 @@ def read_claims(
         return _verdict(original[sentence.start : sentence.end], question, cues, language)
     own = [fact for fact in facts if not _repeats(fact, question)]
     passage = Passage(facts, text, (start, sentence.end), language)
-    said = particle(original[start : sentence.end])
-    if said in (YES if cues else NO) and not own and _is_asked_whole(facts, question):
-        return Claims([facts], passage, cues, verdict=said, is_incoherent=True)
+    if not own and _is_asked_whole(facts, question):
+        said = particle(original[start : sentence.end])
+        if said in (YES if cues else NO):
+            return Claims([facts], passage, cues, verdict=said, is_incoherent=True)
     keys = facts if read.cues or question.polar or not own else own
     return Claims(_groups(keys), passage, cues, read.denied)
 
