@@ -16,7 +16,6 @@ import numpy as np
 
 from steelyard_chatqna.grounding import SentChunk, attribute
 from steelyard_chatqna.grounding.sentences import split_sentences
-from steelyard_contracts.documents import CandidateMetadata
 from steelyard_models.cache import locate
 from steelyard_models.catalogue import load_catalogue
 from steelyard_models.encoder import OnnxTextEncoder, Vectors
@@ -45,10 +44,7 @@ SIMILARITIES: dict[str, Similarity] = {
 
 def marked(evidence: str, sentence: str) -> bool:
     """Whether the gateway's own rules, which go by words, mark the sentence as unsupported."""
-    metadata = CandidateMetadata(
-        chunk_id="c", document_id="d", revision="1", source="d", scope="all", char_start=0, char_end=len(evidence)
-    )
-    return bool(attribute(sentence, [SentChunk(1, "c", evidence, metadata, "")]).unsupported)
+    return bool(attribute(sentence, [SentChunk(1, "c", evidence)]).unsupported)
 
 
 def measured(encoder: OnnxTextEncoder, evidence: str, sentence: str) -> dict[str, float]:
