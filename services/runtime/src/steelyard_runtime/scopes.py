@@ -4,6 +4,10 @@ from collections.abc import Sequence
 
 from steelyard_contracts.errors import ErrorCode, SteelyardError
 
+SCOPE_CHARACTER = r"[^\s,\x00]"
+LONGEST_SCOPE = 128
+"""What the name of a scope is made of, for the settings that declare scopes and the API keys that are given some."""
+
 
 def named_scopes(named: Sequence[str] | None, existing: Sequence[str]) -> tuple[str, ...]:
     """The scopes that a request names, each once; None names the default, which is the first of `existing`.

@@ -13,6 +13,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from steelyard_runtime.scopes import LONGEST_SCOPE, SCOPE_CHARACTER
+
 KEY_PATTERN = re.compile(r"steelyard_([0-9a-f]{12})_[A-Za-z0-9_-]{43}")
 """What a key looks like; scanners for leaked secrets can look for it too."""
 
@@ -21,7 +23,9 @@ _SECRET_BYTES = 32
 _NO_DIGEST = "0" * 64
 """No SHA-256 that anybody knows an input of: an unknown id is compared too, so that it takes as long as a known one."""
 
-ScopeName = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=128, pattern=r"^[^\s,\x00]+$")]
+ScopeName = Annotated[
+    str, StringConstraints(strict=True, min_length=1, max_length=LONGEST_SCOPE, pattern=f"^{SCOPE_CHARACTER}+$")
+]
 
 
 class ApiKey(BaseModel):

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from ..scopes import LONGEST_SCOPE, SCOPE_CHARACTER
+
 _INT = re.compile(r"[+-]?[0-9]{1,19}")
 _FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 _TRUTH = {"true": True, "false": False}
@@ -21,7 +23,7 @@ _HOST_NAME = re.compile(
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _URL_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 """With underscores, which Compose's own names of services may have."""
-_SCOPE = re.compile(r"[^\s,\x00]{1,128}")
+_SCOPE = re.compile(f"{SCOPE_CHARACTER}{{1,{LONGEST_SCOPE}}}")
 _STORE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,47}")
 
 
@@ -90,7 +92,9 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _scopes(names: tuple[str, ...]) -> tuple[str, ...]:
     if not all(map(_SCOPE.fullmatch, _distinct(names))):
-        raise ValueError("has a name that no API key could have, with a space or of more than 128 characters")
+        raise ValueError(
+            f"has a name that no API key could have, with a space or of more than {LONGEST_SCOPE} characters"
+        )
     return names
 
 
@@ -182,7 +186,9 @@ ScopesSetting = Annotated[
     BeforeValidator(_names_from_text),
     AfterValidator(_scopes),
     Field(min_length=1),
-    Allowed("names of up to 128 characters without spaces, separated by commas, none of them empty or twice"),
+    Allowed(
+        f"names of up to {LONGEST_SCOPE} characters without spaces, separated by commas, none of them empty or twice"
+    ),
 ]
 """Names of permission scopes separated by commas, such as API keys can have."""
 UrlSetting = Annotated[str, AfterValidator(_url), Allowed("an http or https URL without user information or query")]
