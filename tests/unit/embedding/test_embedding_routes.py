@@ -16,6 +16,7 @@ from steelyard_embedding.routes import router
 from steelyard_runtime.app import Running, Service, create_app
 from steelyard_runtime.metrics import Metrics
 from steelyard_runtime.settings.groups import ProcessSettings
+from tests.harness.local_client import local_client
 
 from .fake_model import DIMENSION, FakeModel, vector_of
 
@@ -30,7 +31,7 @@ def client() -> Iterator[TestClient]:
             yield Running(embedder, {"model": embedder.probe})
 
     service = Service(Stage.EMBEDDING, "t", "d", policy={})
-    with TestClient(create_app(service, ProcessSettings(), lifespan, [router]), base_url="http://127.0.0.1") as made:
+    with local_client(create_app(service, ProcessSettings(), lifespan, [router])) as made:
         yield made
 
 

@@ -3,17 +3,17 @@
 from typing import Any
 
 import pytest
-from fastapi.testclient import TestClient
 from structlog.testing import capture_logs
 
 from steelyard_models.errors import UnknownModelError
 from steelyard_reranker.app import build
 from steelyard_reranker.settings import RerankerSettings
 from steelyard_runtime.policy import policy_hash
+from tests.harness.local_client import local_client
 
 
 def policy(**settings: Any) -> str:
-    reply = TestClient(build(RerankerSettings(**settings)), base_url="http://127.0.0.1").get("/info")
+    reply = local_client(build(RerankerSettings(**settings))).get("/info")
     assert reply.headers["X-Policy-Hash"] == reply.json()["policy_hash"]
     return str(reply.json()["policy_hash"])
 
@@ -47,18 +47,14 @@ def test_it_changes_with_every_cap_floor_and_threshold(settings: dict[str, Any])
 
 def test_beside_a_server_for_vectors_it_reads_with_the_catalogues_model() -> None:
     beside = RerankerSettings(embedding_backend="tei", embedding_model_id="BAAI/bge-m3")
-    said = TestClient(build(beside), base_url="http://127.0.0.1").get("/info").json()["policy"]
+    said = local_client(build(beside)).get("/info").json()["policy"]
     assert said["reranker"] == "late-interaction:all-minilm-l6-v2"
     with pytest.raises(UnknownModelError, match="BAAI/bge-m3"):
         build(RerankerSettings(embedding_model_id="BAAI/bge-m3"))
 
 
 def test_info_publishes_the_bounds_of_a_pair() -> None:
-    info = (
-        TestClient(build(RerankerSettings(rerank_long_document="windows")), base_url="http://127.0.0.1")
-        .get("/info")
-        .json()
-    )
+    info = local_client(build(RerankerSettings(rerank_long_document="windows"))).get("/info").json()
     assert {name: info["limits"][name] for name in ("pair_tokens", "min_doc_tokens", "max_chars_per_doc")} == {
         "pair_tokens": None,  # the model's own, which the running service knows
         "min_doc_tokens": 32,
@@ -66,18 +62,14 @@ def test_info_publishes_the_bounds_of_a_pair() -> None:
     }
     assert info["policy"]["pairs"]["long_document"] == "windows"
     assert policy_hash(info["policy"]) == info["policy_hash"]
-    budget = (
-        TestClient(build(RerankerSettings(rerank_pair_budget_tokens=300)), base_url="http://127.0.0.1")
-        .get("/info")
-        .json()
-    )
+    budget = local_client(build(RerankerSettings(rerank_pair_budget_tokens=300))).get("/info").json()
     assert budget["limits"]["pair_tokens"] == 300
 
 
 @pytest.mark.parametrize(("cap", "warned"), [(0, False), (1, True), (199, True), (200, False), (2000, False)])
 def test_a_cap_that_leaves_a_cross_encoder_too_little_is_warned_of_and_accepted(cap: int, warned: bool) -> None:
     settings = RerankerSettings(rerank_backend="tei", rerank_url="http://127.0.0.1:1", rerank_max_chars_per_doc=cap)
-    with capture_logs() as logged, TestClient(build(settings), base_url="http://127.0.0.1") as client:
+    with capture_logs() as logged, local_client(build(settings)) as client:
         assert client.get("/info").json()["limits"]["max_chars_per_doc"] == cap
     found = [one for one in logged if one["event"] == "max_chars_per_doc_is_small"]
     expected = {"event": "max_chars_per_doc_is_small", "log_level": "warning", "value": cap, "stable": 200}

@@ -22,6 +22,7 @@ from steelyard_runtime.app import Running, Service, create_app
 from steelyard_runtime.blocking import Workers
 from steelyard_runtime.metrics import Metrics
 from steelyard_runtime.settings.groups import ProcessSettings
+from tests.harness.local_client import local_client
 
 from .fake_backend import Bench, query_vector, vectors
 
@@ -41,7 +42,7 @@ def client() -> Iterator[TestClient]:
         SelectionError: ErrorCode.INVALID_REQUEST,
     }
     service = Service(Stage.RERANKER, "t", "d", policy={}, errors=errors)
-    with TestClient(create_app(service, ProcessSettings(), lifespan, [router]), base_url="http://127.0.0.1") as made:
+    with local_client(create_app(service, ProcessSettings(), lifespan, [router])) as made:
         yield made
 
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from fastapi.testclient import TestClient
 
 from steelyard_retriever.app import build
 from steelyard_retriever.settings import RetrieverSettings
 from steelyard_store.embedded import EmbeddedReader
 from steelyard_store.errors import StoreUnavailable
+from tests.harness.local_client import local_client
 
 
 def settings(folder: Path) -> RetrieverSettings:
@@ -36,6 +36,6 @@ def test_the_vectors_are_loaded_before_the_first_look_and_a_store_that_fails_doe
 
     monkeypatch.setattr(EmbeddedReader, "warm", warm)
     monkeypatch.setattr(EmbeddedReader, "check", check)
-    with TestClient(build(settings(tmp_path)), base_url="http://127.0.0.1") as client:
+    with local_client(build(settings(tmp_path))) as client:
         assert client.get("/ready").status_code == 503
         assert called[:2] == ["warm", "check"]

@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 import pytest
-from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -15,11 +14,12 @@ from steelyard_contracts.chat import ChatQnARequest
 from steelyard_runtime import strict_json
 from steelyard_runtime.faults import field_faults
 from steelyard_runtime.strict_json import MAX_DEPTH
+from tests.harness.local_client import local_client
 
 from .sample_service import sample_app
 
 CANARY = "CANARY-7f3a"
-CLIENT = TestClient(sample_app(), raise_server_exceptions=False, base_url="http://127.0.0.1")
+CLIENT = local_client(sample_app(), raise_server_exceptions=False)
 
 
 def post(body: bytes | str, content_type: str = "application/json") -> tuple[int, Any]:

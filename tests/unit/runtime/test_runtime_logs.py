@@ -7,9 +7,9 @@ import logging
 import sys
 
 import pytest
-from fastapi.testclient import TestClient
 
 from steelyard_runtime import logs
+from tests.harness.local_client import local_client
 
 from .sample_service import sample_app
 
@@ -35,7 +35,7 @@ def test_a_request_is_worth_more_than_its_line(monkeypatch: pytest.MonkeyPatch, 
     disk = Disk()
     monkeypatch.setattr(sys, "stderr", disk)
     logs.configure("retriever", "info", "policy")
-    client = TestClient(sample_app(), raise_server_exceptions=False, base_url="http://127.0.0.1")
+    client = local_client(sample_app(), raise_server_exceptions=False)
     disk.fault = fault
     replies = [client.post("/v1/sample", json={"text": 1}), client.get("/v1/boom"), client.get("/v1/nothing-here")]
     assert [(reply.status_code, reply.json()["code"]) for reply in replies] == [

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI
-from fastapi.testclient import TestClient
 
 from steelyard_contracts.health import Readiness
 from steelyard_runtime import logs
@@ -20,6 +19,7 @@ from steelyard_runtime.context import RequestContext, bind, current
 from steelyard_runtime.health import Health
 from steelyard_runtime.metrics import Metrics
 from steelyard_runtime.policy import policy_hash
+from tests.harness.local_client import local_client
 
 from .conftest import Address
 from .sample_service import sample_app
@@ -100,7 +100,7 @@ def test_readiness_and_opea_health_check_agree() -> None:
             raise RuntimeError("away")
 
     app = sample_app(probes={"store": probe})
-    with TestClient(app, base_url="http://127.0.0.1") as client:
+    with local_client(app) as client:
         assert client.get("/ready").status_code == 200
         health = client.get("/v1/health_check")
         assert (health.status_code, sorted(health.json())) == (
@@ -139,7 +139,7 @@ def test_a_service_is_ready_without_what_is_optional_and_says_what_is_missing() 
 
 
 def test_info_names_policy_and_limits() -> None:
-    with TestClient(sample_app(), base_url="http://127.0.0.1") as client:
+    with local_client(sample_app()) as client:
         info = client.get("/info").json()
         assert info["policy_hash"] == policy_hash({"strategy": "slice"})
         assert info["service"] == "retriever"
@@ -160,7 +160,7 @@ def test_resources_that_do_not_open_end_the_start_and_are_logged(capsys: pytest.
     app = create_app(Service(stage=Stage.STORE, title="t", description="d", policy={}), ProcessSettings(), lifespan, [])
 
     def start() -> None:
-        with TestClient(app, base_url="http://127.0.0.1"):
+        with local_client(app):
             pytest.fail("it started")
 
     with pytest.raises(RuntimeError, match="damaged"):

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 from fastapi import FastAPI
-from fastapi.testclient import TestClient
 
 from steelyard_runtime import logs
 from steelyard_runtime.tracing import export
+from tests.harness.local_client import local_client
 from tests.harness.otlp_double import OtlpDouble
 from tests.unit.runtime.conftest import Address
 from tests.unit.runtime.sample_service import sample_app
@@ -31,10 +31,10 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def served(app: FastAPI, requests: int) -> str:
     """Serve some requests, and give the metrics as they are after the end."""
-    with TestClient(app, base_url="http://127.0.0.1") as client:
+    with local_client(app) as client:
         for _ in range(requests):
             assert client.get("/v1/items/1").status_code == 200
-    return TestClient(app, base_url="http://127.0.0.1").get("/metrics").text
+    return local_client(app).get("/metrics").text
 
 
 @pytest.mark.usefixtures("_impatient", "_restored_logging")
@@ -63,7 +63,7 @@ def test_what_does_not_fit_into_the_queue_is_dropped_and_counted(
     collector.fault = "hang"
     app = sample_app(otel_exporter_otlp_endpoint=collector.url)
     logs.configure("retriever", "info", "policy")
-    with TestClient(app, base_url="http://127.0.0.1") as client:
+    with local_client(app) as client:
         for _ in range(3):
             client.get("/v1/items/1")
         assert collector.asked.wait(20)
@@ -101,9 +101,9 @@ def test_a_proxy_of_the_environment_gets_no_spans(collector: OtlpDouble, monkeyp
 
 _WITHOUT = """
 import sys
-from fastapi.testclient import TestClient
+from tests.harness.local_client import local_client
 from tests.unit.runtime.sample_service import sample_app
-with TestClient(sample_app(otel_exporter_otlp_endpoint=None), base_url="http://127.0.0.1") as client:
+with local_client(sample_app(otel_exporter_otlp_endpoint=None)) as client:
     assert client.get("/v1/items/1").status_code == 200
 loaded = [name for name in sys.modules if name.startswith(("opentelemetry.sdk", "opentelemetry.exporter"))]
 assert not loaded, loaded
